@@ -1,0 +1,94 @@
+//! The default agent: a shell runner that needs no model.
+//!
+//! `!cmd` runs a command and answers with its output, `!bg cmd` starts it in the background and answers when it ends, `!watch PATTERN -- cmd`
+//! tells when a line matches. Anything else gets a short explanation.
+//!
+//! **Invariant:** it says only what a tool answered. A result it is told in a background turn is passed on as it is.
+//! **Absent on purpose:** memory. What a person wrote before changes nothing.
+
+mod answer;
+mod summary;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use homing_domain::command::{self, ShellRequest};
+use homing_domain::ids::SessionId;
+use homing_ports::agent::{
+    Agent, AgentError, StartCall, ToolAnswer, ToolCall, ToolError, Toolbox, TurnAbout, TurnAnswer,
+    TurnRequest,
+};
+use homing_ports::store::MessageRow;
+use tokio_util::sync::CancellationToken;
+
+/// The shell agent. It has no settings and no state.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ShellAgent;
+
+#[async_trait]
+impl Agent for ShellAgent {
+    async fn turn(
+        &self,
+        request: TurnRequest,
+        tools: Arc<dyn Toolbox>,
+        cancel: CancellationToken,
+    ) -> Result<TurnAnswer, AgentError> {
+        let text = match request.about {
+            TurnAbout::Background { plain, .. } => plain,
+            TurnAbout::Person { text, .. } => answer(&text, tools.as_ref(), &cancel).await?,
+        };
+        Ok(TurnAnswer { text })
+    }
+
+    async fn summarize(
+        &self,
+        session: SessionId,
+        history: &[MessageRow],
+    ) -> Result<String, AgentError> {
+        Ok(summary::of(session, history))
+    }
+}
+
+async fn answer(
+    text: &str,
+    tools: &dyn Toolbox,
+    cancel: &CancellationToken,
+) -> Result<String, AgentError> {
+    let call = match command::shell_request(text) {
+        ShellRequest::Run(command) => ToolCall::Run { command },
+        ShellRequest::Background(command) => start(command, Vec::new()),
+        ShellRequest::Watch { patterns, command } => start(command, patterns),
+        ShellRequest::Delegate(_) => {
+            return Ok(
+                "Sub-agents are not there yet; `!bg COMMAND` runs a command in the background."
+                    .into(),
+            );
+        }
+        ShellRequest::Malformed(problem) => return Ok(format!("{problem}\n{}", answer::USAGE)),
+        ShellRequest::Help | ShellRequest::NotShell => return Ok(answer::greeting()),
+    };
+    let watches = matches!(&call, ToolCall::Start(start) if !start.watch.is_empty());
+    match tools.call(call).await {
+        Ok(ToolAnswer::Started { process }) if watches => Ok(format!(
+            "Started {process}. I tell you here when a line matches, and when it ends."
+        )),
+        Ok(ToolAnswer::Started { process }) => {
+            Ok(format!("Started {process}. I tell you here when it ends."))
+        }
+        Ok(ran) => Ok(answer::ran(&ran)),
+        // What a person can mend is an answer; the rest is an error of the turn.
+        Err(ToolError::Refused(why)) => Ok(format!("I cannot run that: {why}")),
+        Err(ToolError::Cancelled) => Err(AgentError::Cancelled),
+        Err(_) if cancel.is_cancelled() => Err(AgentError::Cancelled),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn start(command: String, watch: Vec<String>) -> ToolCall {
+    ToolCall::Start(StartCall {
+        command,
+        notify: true,
+        watch,
+        window: None,
+    })
+}

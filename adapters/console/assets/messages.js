@@ -1,0 +1,108 @@
+// What was said, as a list of items from the API.
+
+import { by, clock, element, prose, show } from "./dom.js";
+
+/** Closer to the end than this, the list follows what arrives. */
+const NEAR = 80;
+/** The conversation that the list shows: its first rendering is history, not news. */
+let shown = null;
+
+// A command leaves no line in the history, only its reply does. So that the reply does not answer nothing, this tab remembers the commands
+// that were written in it. Just for the eye: nothing is decided by them, and other tabs do not have them.
+
+const ECHOES = "homing.echoes";
+const ECHOES_KEPT = 50;
+/** Closer together than this, an echo and a line of the same words are one message. */
+const SAME = 10_000;
+let echoes = JSON.parse(sessionStorage.getItem(ECHOES) ?? "[]");
+
+export function echo(key, text, at) {
+  if (!/^\s*\/[a-z]/i.test(text)) return;
+  echoes = [...echoes, { key, item: { id: `echo-${at}`, kind: "person", text, at } }].slice(-ECHOES_KEPT);
+  sessionStorage.setItem(ECHOES, JSON.stringify(echoes));
+}
+
+/** Each echo before the first message that is later; none that is older than what is shown. */
+function withEchoes(key, messages) {
+  const told = (echo) => messages.some((item) => ["person", "waiting"].includes(item.kind) && item.text === echo.text && Math.abs(item.at - echo.at) < SAME);
+  const items = [...messages];
+  for (const { key: where, item } of echoes) {
+    if (where !== key || told(item) || (messages.length > 0 && item.at < messages[0].at - SAME)) continue;
+    const place = items.findIndex((other) => other.at > item.at);
+    items.splice(place < 0 ? items.length : place, 0, item);
+  }
+  return items;
+}
+
+/** Gives the items that are new to this page and addressed to `window`. */
+export function render(key, messages, window) {
+  const list = by("messages");
+  const first = shown !== key;
+  const follows = first || list.scrollHeight - list.scrollTop - list.clientHeight < NEAR;
+  if (first) list.replaceChildren();
+  shown = key;
+  const added = new Set(show(list, divided(withEchoes(key, messages)), (item) => item.id, line));
+  const news = first ? [] : messages.filter((item) => added.has(item.id) && item.window && item.window === window);
+  news.forEach((item) => list.querySelector(`[data-key="${item.id}"]`)?.classList.add("news"));
+  if (follows) list.scrollTop = list.scrollHeight;
+  return news;
+}
+
+/** A line where one session ends and the next begins, and a word where nothing was said yet. */
+function divided(messages) {
+  if (messages.length === 0) return [{ id: "empty", kind: "empty" }];
+  const items = [];
+  let session = null;
+  for (const item of messages) {
+    if (item.session && session && item.session !== session) items.push({ id: `begin-${item.session}`, kind: "divider", session: item.session });
+    session = item.session ?? session;
+    items.push(item);
+  }
+  return items;
+}
+
+const WHO = { person: "You", waiting: "You", agent: "Agent", reply: "Homing", notice: "Notice" };
+
+function line(item) {
+  if (item.kind === "empty") return empty();
+  if (item.kind === "divider") return element("li", { class: "divider" }, element("span", {}, "a new session begins"));
+  if (item.kind === "notification") return block(item);
+  const who = item.kind === "person" && item.author ? item.author : WHO[item.kind];
+  const head = element(
+    "p",
+    { class: "head" },
+    element("span", { class: "who" }, who),
+    item.background && element("span", { class: "tag home" }, "result of background work"),
+    item.kind === "waiting" && element("span", { class: "tag" }, "waiting for its turn"),
+    delivery(item.delivery),
+    element("time", { datetime: new Date(item.at).toISOString() }, clock(item.at)),
+  );
+  const body = element("div", { class: "text" }, prose(item.text));
+  return element("li", { class: `item ${item.kind}${item.background ? " background" : ""}` }, head, body);
+}
+
+function delivery(delivery) {
+  if (!delivery) return null;
+  const words = { queued: "waits to be sent", sending: "being sent", uncertain: "sent, outcome unknown", cancelled: "not sent", dead: "could not be sent" };
+  const reason = delivery.reason ? `: ${delivery.reason}` : "";
+  const trouble = ["uncertain", "cancelled", "dead"].includes(delivery.state);
+  return element("span", { class: trouble ? "tag trouble" : "tag" }, (words[delivery.state] ?? delivery.state) + reason);
+}
+
+/** What the agent was given. Collapsed: its answer follows. */
+function block(item) {
+  const about = item.text.match(/\b(?:prc|dlg)_[0-9a-hjkmnp-tv-z]{13}\b/)?.[0];
+  const title = about ? `result of ${about}` : "result of background work";
+  const summary = element("summary", {}, title, element("time", { datetime: new Date(item.at).toISOString() }, clock(item.at)));
+  return element("li", { class: "item notification" }, element("details", {}, summary, element("pre", {}, item.text)));
+}
+
+function empty() {
+  return element(
+    "li",
+    { class: "empty" },
+    element("p", {}, "Nothing has been said here yet."),
+    element("p", {}, "Try ", element("code", {}, "!bg sleep 5; echo done"), ", open a second thread, and do the same there. Then ", element("code", {}, "/new"),
+      " in one of them, and see which result comes home."),
+  );
+}

@@ -1,0 +1,551 @@
+//! A gateway made of a few vectors, a clock that is moved by hand, and a browser.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use homing_console::{Console, ConsoleSettings, Inside, Login};
+use homing_domain::ids::*;
+use homing_domain::key::SessionKey;
+use homing_domain::origin::{AccountName, Origin};
+use homing_domain::time::Timestamp;
+use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox};
+use homing_ports::processes::*;
+use homing_ports::store::*;
+use homing_ports::{Clock, IdSource};
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+#[derive(Debug)]
+pub struct HandClock(watch::Sender<Timestamp>);
+
+impl HandClock {
+    pub fn new() -> Arc<HandClock> {
+        Arc::new(HandClock(watch::Sender::new(Timestamp(1_800_000_000_000))))
+    }
+    pub fn advance(&self, span: Duration) {
+        self.0.send_modify(|now| *now = now.plus(span));
+    }
+}
+
+#[async_trait]
+impl Clock for HandClock {
+    fn now(&self) -> Timestamp {
+        *self.0.borrow()
+    }
+    async fn sleep_until(&self, deadline: Timestamp) {
+        let _ = self.0.subscribe().wait_for(|now| *now >= deadline).await;
+    }
+}
+
+#[derive(Default)]
+pub struct Rows {
+    pub conversations: Vec<ConversationRow>,
+    pub windows: Vec<WindowRow>,
+    pub inbound: Vec<Inbound>,
+    pub history: Vec<MessageRow>,
+    pub outbox: Vec<OutboxRow>,
+    pub processes: Vec<ProcessRow>,
+    pub notifications: Vec<NotificationRow>,
+    pub decisions: Vec<DecisionRow>,
+}
+
+pub struct Fake {
+    pub rows: Mutex<Rows>,
+    pub clock: Arc<HandClock>,
+    pub ids: IdSource,
+    pub changes: broadcast::Sender<ConversationId>,
+    /// Windows in the order they were closed.
+    pub closed: watch::Sender<Vec<WindowId>>,
+}
+
+impl Fake {
+    pub fn new(clock: Arc<HandClock>) -> Arc<Fake> {
+        let ids = IdSource::new(clock.clone());
+        Arc::new(Fake {
+            rows: Mutex::default(),
+            clock,
+            ids,
+            changes: broadcast::channel(64).0,
+            closed: watch::Sender::new(Vec::new()),
+        })
+    }
+    pub fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap()
+    }
+    pub fn conversation(&self, key: &SessionKey) -> ConversationId {
+        let mut rows = self.rows();
+        if let Some(row) = rows.conversations.iter().find(|row| row.key == *key) {
+            return row.id;
+        }
+        let (id, now) = (self.ids.next(), self.clock.now());
+        let origin = Origin::from_key(key);
+        rows.conversations.push(ConversationRow {
+            id,
+            key: key.clone(),
+            origin,
+            current: None,
+            generation: 0,
+            created_at: now,
+            active_at: now,
+        });
+        id
+    }
+    pub async fn until_closed(&self, window: WindowId) {
+        let seen = self
+            .closed
+            .subscribe()
+            .wait_for(|closed| closed.contains(&window))
+            .await
+            .map(drop);
+        seen.unwrap();
+    }
+}
+
+#[async_trait]
+impl Inbox for Fake {
+    async fn accept(&self, inbound: Inbound) -> Result<Accepted, AcceptError> {
+        if inbound.text.len() > INBOUND_TEXT_LIMIT {
+            return Err(AcceptError::TooLong {
+                bytes: inbound.text.len(),
+            });
+        }
+        let conversation = self.conversation(&inbound.origin.key(Default::default()));
+        let id = self.ids.next();
+        let mut rows = self.rows();
+        if rows
+            .inbound
+            .iter()
+            .any(|known| known.platform_id == inbound.platform_id)
+        {
+            return Ok(Accepted::Repeat {
+                inbound: id,
+                conversation,
+            });
+        }
+        rows.inbound.push(inbound);
+        let _ = self.changes.send(conversation);
+        Ok(Accepted::New {
+            inbound: id,
+            conversation,
+        })
+    }
+    fn ready(&self, _: &AccountName) {}
+    async fn open_window(
+        &self,
+        window: WindowId,
+        at: &SessionKey,
+    ) -> Result<ConversationId, AcceptError> {
+        let (conversation, now) = (self.conversation(at), self.clock.now());
+        let mut rows = self.rows();
+        match rows.windows.iter().find(|row| row.id == window) {
+            Some(row) if row.closed_at.is_some() || row.conversation != conversation => {
+                return Err(AcceptError::UnknownWindow(window));
+            }
+            Some(_) => {}
+            None => rows.windows.push(WindowRow {
+                id: window,
+                conversation,
+                opened_at: now,
+                active_at: now,
+                closed_at: None,
+            }),
+        }
+        Ok(conversation)
+    }
+    async fn touch_window(&self, window: WindowId) -> Result<(), AcceptError> {
+        let open = self
+            .rows()
+            .windows
+            .iter()
+            .any(|row| row.id == window && row.closed_at.is_none());
+        if open {
+            Ok(())
+        } else {
+            Err(AcceptError::UnknownWindow(window))
+        }
+    }
+    async fn close_window(&self, window: WindowId) -> Result<(), AcceptError> {
+        self.touch_window(window).await?;
+        let now = self.clock.now();
+        self.rows()
+            .windows
+            .iter_mut()
+            .filter(|row| row.id == window)
+            .for_each(|row| row.closed_at = Some(now));
+        self.closed.send_modify(|closed| closed.push(window));
+        Ok(())
+    }
+    fn changes(&self) -> broadcast::Receiver<ConversationId> {
+        self.changes.subscribe()
+    }
+}
+
+fn some<T: Clone>(rows: &[T], wanted: impl Fn(&T) -> bool) -> StoreResult<Vec<T>> {
+    Ok(rows.iter().filter(|row| wanted(row)).cloned().collect())
+}
+
+fn one<T: Clone>(rows: &[T], wanted: impl Fn(&T) -> bool) -> StoreResult<Option<T>> {
+    Ok(rows.iter().find(|row| wanted(row)).cloned())
+}
+
+#[async_trait]
+impl Queries for Fake {
+    async fn conversation(&self, id: ConversationId) -> StoreResult<Option<ConversationRow>> {
+        one(&self.rows().conversations, |row| row.id == id)
+    }
+    async fn conversation_by_key(&self, key: &SessionKey) -> StoreResult<Option<ConversationRow>> {
+        one(&self.rows().conversations, |row| row.key == *key)
+    }
+    async fn conversations(&self, _: u32) -> StoreResult<Vec<ConversationRow>> {
+        Ok(self.rows().conversations.clone())
+    }
+    async fn conversations_with_work(&self) -> StoreResult<Vec<ConversationId>> {
+        Ok(Vec::new())
+    }
+    async fn session(&self, _: SessionId) -> StoreResult<Option<SessionRow>> {
+        Ok(None)
+    }
+    async fn sessions(&self, _: ConversationId, _: u32) -> StoreResult<Vec<SessionRow>> {
+        Ok(Vec::new())
+    }
+    async fn lineage(&self, _: LineageId) -> StoreResult<Option<LineageRow>> {
+        Ok(None)
+    }
+    async fn history(&self, session: SessionId, _: u32) -> StoreResult<Vec<MessageRow>> {
+        some(&self.rows().history, |row| row.session == session)
+    }
+    async fn conversation_history(
+        &self,
+        _: ConversationId,
+        _: u32,
+    ) -> StoreResult<Vec<MessageRow>> {
+        Ok(self.rows().history.clone())
+    }
+    async fn inbound_waiting(&self, _: ConversationId, _: u32) -> StoreResult<Vec<InboundRow>> {
+        Ok(Vec::new())
+    }
+    async fn running_turns(&self, _: ConversationId) -> StoreResult<Vec<TurnRow>> {
+        Ok(Vec::new())
+    }
+    async fn process(&self, id: ProcessId) -> StoreResult<Option<ProcessRow>> {
+        one(&self.rows().processes, |row| row.id == id)
+    }
+    async fn processes(
+        &self,
+        conversation: ConversationId,
+        _: u32,
+    ) -> StoreResult<Vec<ProcessRow>> {
+        some(&self.rows().processes, |row| {
+            row.owner.conversation == conversation
+        })
+    }
+    async fn live_processes(&self, lineage: LineageId) -> StoreResult<Vec<ProcessRow>> {
+        some(&self.rows().processes, |row| {
+            row.owner.lineage == lineage && row.state.is_live()
+        })
+    }
+    async fn all_live_processes(&self) -> StoreResult<Vec<ProcessRow>> {
+        some(&self.rows().processes, |row| row.state.is_live())
+    }
+    async fn recent_processes(&self, _: u32) -> StoreResult<Vec<ProcessRow>> {
+        Ok(self.rows().processes.clone())
+    }
+    async fn notification(&self, id: NotificationId) -> StoreResult<Option<NotificationRow>> {
+        one(&self.rows().notifications, |row| row.id == id)
+    }
+    async fn open_notifications(&self, _: ConversationId) -> StoreResult<Vec<OpenNotification>> {
+        Ok(Vec::new())
+    }
+    async fn notifications(
+        &self,
+        conversation: ConversationId,
+        _: u32,
+    ) -> StoreResult<Vec<NotificationRow>> {
+        some(&self.rows().notifications, |row| {
+            row.conversation == conversation
+        })
+    }
+    async fn notifications_of(&self, source: Source) -> StoreResult<Vec<NotificationRow>> {
+        some(&self.rows().notifications, |row| row.source == source)
+    }
+    async fn decisions(&self, _: NotificationId) -> StoreResult<Vec<DecisionRow>> {
+        Ok(self.rows().decisions.clone())
+    }
+    async fn outbox_waiting(&self, _: ConversationId, _: u32) -> StoreResult<Vec<OutboxRow>> {
+        Ok(Vec::new())
+    }
+    async fn outbox_of_turn(&self, turn: TurnId) -> StoreResult<Vec<OutboxRow>> {
+        some(&self.rows().outbox, |row| row.turn == Some(turn))
+    }
+    async fn outbox(&self, conversation: ConversationId, _: u32) -> StoreResult<Vec<OutboxRow>> {
+        some(&self.rows().outbox, |row| row.conversation == conversation)
+    }
+    async fn window(&self, id: WindowId) -> StoreResult<Option<WindowRow>> {
+        one(&self.rows().windows, |row| row.id == id)
+    }
+    async fn open_windows(&self, conversation: ConversationId) -> StoreResult<Vec<WindowRow>> {
+        some(&self.rows().windows, |row| {
+            row.conversation == conversation && row.closed_at.is_none()
+        })
+    }
+    async fn delegations(&self, _: ConversationId, _: u32) -> StoreResult<Vec<DelegationRow>> {
+        Ok(Vec::new())
+    }
+    async fn find_process(
+        &self,
+        _: Option<ConversationId>,
+        _: &str,
+    ) -> StoreResult<Vec<ProcessId>> {
+        Ok(Vec::new())
+    }
+    async fn find_session(&self, _: ConversationId, _: &str) -> StoreResult<Vec<SessionId>> {
+        Ok(Vec::new())
+    }
+    async fn find_notification(&self, _: &str) -> StoreResult<Vec<NotificationId>> {
+        Ok(Vec::new())
+    }
+    async fn totals(&self) -> StoreResult<Totals> {
+        let conversations = self.rows().conversations.len() as u64;
+        Ok(Totals {
+            conversations,
+            notifications: vec![("held".into(), 2)],
+            ..Totals::default()
+        })
+    }
+}
+
+#[async_trait]
+impl Processes for Fake {
+    async fn start(&self, request: StartRequest) -> Result<Started, StartError> {
+        Err(StartError::StartedBefore(request.process))
+    }
+    async fn fate(&self, process: ProcessId) -> Result<Fate, ProcessError> {
+        Err(ProcessError::Unknown(process))
+    }
+    async fn adopt(&self, process: ProcessId) -> Result<Fate, ProcessError> {
+        Err(ProcessError::Unknown(process))
+    }
+    /// As if its folder had been cleaned.
+    async fn output(
+        &self,
+        process: ProcessId,
+        _: u64,
+        _: usize,
+    ) -> Result<OutputChunk, ProcessError> {
+        Err(ProcessError::Unknown(process))
+    }
+    async fn tail(&self, process: ProcessId, _: usize) -> Result<OutputChunk, ProcessError> {
+        Err(ProcessError::Unknown(process))
+    }
+    async fn kill(&self, process: ProcessId, _: Duration) -> Result<KillOutcome, ProcessError> {
+        Err(ProcessError::Unknown(process))
+    }
+    async fn write(&self, process: ProcessId, _: &[u8]) -> Result<(), ProcessError> {
+        Err(ProcessError::Unknown(process))
+    }
+    async fn close_input(&self, process: ProcessId) -> Result<(), ProcessError> {
+        Err(ProcessError::Unknown(process))
+    }
+    async fn acknowledge(&self, _: ProcessId) -> Result<(), ProcessError> {
+        Ok(())
+    }
+    async fn forget(&self, _: ProcessId) -> Result<(), ProcessError> {
+        Ok(())
+    }
+    fn wakes(&self) -> Option<mpsc::UnboundedReceiver<ProcessWake>> {
+        None
+    }
+}
+
+/// A console on a port of its own, stopped when it is dropped.
+pub struct Served {
+    pub console: Console,
+    pub fake: Arc<Fake>,
+    pub clock: Arc<HandClock>,
+    pub address: std::net::SocketAddr,
+    stop: CancellationToken,
+    done: tokio::task::JoinHandle<std::io::Result<()>>,
+    pub folder: Arc<tempfile::TempDir>,
+}
+
+impl Served {
+    pub async fn new() -> Served {
+        let clock = HandClock::new();
+        Served::with(
+            Fake::new(clock.clone()),
+            clock,
+            Arc::new(tempfile::tempdir().unwrap()),
+            "127.0.0.1:0",
+        )
+        .await
+    }
+
+    async fn with(
+        fake: Arc<Fake>,
+        clock: Arc<HandClock>,
+        folder: Arc<tempfile::TempDir>,
+        address: &str,
+    ) -> Served {
+        let login = Login::open(folder.path().join("console-sessions")).unwrap();
+        let console = Console::new(
+            ConsoleSettings::default(),
+            clock.clone(),
+            IdSource::new(clock.clone()),
+            login,
+        );
+        let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let inside = Inside {
+            inbox: fake.clone(),
+            queries: fake.clone(),
+            processes: fake.clone(),
+        };
+        let (serving, stopping) = (console.clone(), stop.clone());
+        let done = tokio::spawn(async move { serving.serve(listener, inside, stopping).await });
+        Served {
+            console,
+            fake,
+            clock,
+            address,
+            stop,
+            done,
+            folder,
+        }
+    }
+
+    pub async fn stop(self) -> (Arc<Fake>, Arc<HandClock>, Arc<tempfile::TempDir>, String) {
+        self.stop.cancel();
+        self.done.await.unwrap().unwrap();
+        (self.fake, self.clock, self.folder, self.address.to_string())
+    }
+
+    /// The same store, files and port; another process, as far as anybody can tell.
+    pub async fn restart(self) -> Served {
+        let (fake, clock, folder, address) = self.stop().await;
+        Served::with(fake, clock, folder, &address).await
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub async fn browser(&self) -> Browser {
+        let client = reqwest::Client::new();
+        let response = client
+            .get(self.console.login_link(self.address))
+            .send()
+            .await
+            .unwrap();
+        let cookie = response.headers()["set-cookie"]
+            .to_str()
+            .unwrap()
+            .split(';')
+            .next()
+            .unwrap()
+            .to_owned();
+        Browser {
+            client,
+            base: self.url(""),
+            cookie,
+        }
+    }
+}
+
+/// Somebody who is logged in.
+#[derive(Clone)]
+pub struct Browser {
+    client: reqwest::Client,
+    base: String,
+    cookie: String,
+}
+
+impl Browser {
+    pub fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
+        self.client
+            .request(method, format!("{}{path}", self.base))
+            .header("cookie", &self.cookie)
+            .header("origin", &self.base)
+    }
+    pub async fn get(&self, path: &str) -> (u16, serde_json::Value) {
+        answer(self.request(reqwest::Method::GET, path)).await
+    }
+    pub async fn post(&self, path: &str, body: serde_json::Value) -> (u16, serde_json::Value) {
+        answer(self.request(reqwest::Method::POST, path).json(&body)).await
+    }
+    pub async fn open_window(&self, key: &str) -> WindowId {
+        let (status, body) = self
+            .post(
+                "/api/v1/windows",
+                serde_json::json!({ "conversation": key }),
+            )
+            .await;
+        assert_eq!(status, 200, "{body}");
+        body["window"].as_str().unwrap().parse().unwrap()
+    }
+    pub async fn stream(&self, windows: &[WindowId]) -> Events {
+        let windows: Vec<String> = windows.iter().map(ToString::to_string).collect();
+        let request = self.request(
+            reqwest::Method::GET,
+            &format!("/api/v1/stream?window={}", windows.join(",")),
+        );
+        let mut events = Events {
+            response: request.send().await.unwrap(),
+            text: String::new(),
+        };
+        assert_eq!(events.response.status(), 200);
+        // The greeting: from here on nothing is missed.
+        events.more().await;
+        events
+    }
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> (u16, serde_json::Value) {
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    let text = response.text().await.unwrap();
+    (
+        status,
+        serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)),
+    )
+}
+
+/// An open stream. Dropping it is a tab that vanishes.
+pub struct Events {
+    response: reqwest::Response,
+    text: String,
+}
+
+impl Events {
+    async fn more(&mut self) {
+        let chunk = self
+            .response
+            .chunk()
+            .await
+            .unwrap()
+            .expect("the stream goes on");
+        self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+    }
+
+    /// The next event: its name and data.
+    pub async fn next(&mut self) -> (String, serde_json::Value) {
+        loop {
+            let Some((event, rest)) = self.text.split_once("\n\n") else {
+                self.more().await;
+                continue;
+            };
+            let field = |name: &str| {
+                event
+                    .lines()
+                    .find_map(|line| line.strip_prefix(name))
+                    .map(|value| value.trim().to_owned())
+            };
+            let found = field("event:").zip(field("data:"));
+            self.text = rest.to_owned();
+            if let Some((name, data)) = found {
+                return (name, serde_json::from_str(&data).unwrap());
+            }
+        }
+    }
+}

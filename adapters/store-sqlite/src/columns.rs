@@ -1,0 +1,61 @@
+//! The columns of each table in the order `rows` takes them, each behind an alias such as `"p."`.
+
+macro_rules! list {
+    ($prefix:literal; $first:ident $(, $rest:ident)*) => {
+        concat!($prefix, stringify!($first) $(, ", ", $prefix, stringify!($rest))*)
+    };
+}
+macro_rules! conversation {
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, key, origin, session, lineage, generation, created_at, active_at) };
+}
+/// Without the count of messages, which is not a column.
+macro_rules! session {
+    ($prefix:literal) => {
+        $crate::columns::list!($prefix; id, conversation, lineage, continues, parent, title, summary, started_at, ended_by, ended_at)
+    };
+}
+macro_rules! lineage {
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, tip, closed_by, closed_at) };
+}
+macro_rules! message {
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, session, turn, role, author, text, at) };
+}
+macro_rules! inbound {
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, origin, author, text, window, turn, received_at) };
+}
+macro_rules! turn {
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, session, lineage, kind, tools, started_at) };
+}
+macro_rules! process {
+    ($prefix:literal) => {
+        $crate::columns::list!($prefix; id, conversation, session, lineage, origin, window, delegation, kind, command, directory, notify, watch, state,
+            exit_code, signal, lost_reason, failure, created_at, ended_at, output_total, output_tail, consumed, scanned, matches,
+            notifications, switched_off)
+    };
+}
+macro_rules! delegation {
+    ($prefix:literal) => {
+        $crate::columns::list!($prefix; id, conversation, session, lineage, origin, window, delegation, task, state, result, created_at, ended_at)
+    };
+}
+macro_rules! notification {
+    ($prefix:literal) => {
+        $crate::columns::list!($prefix; id, conversation, process, delegation, kind, sequence, state, reason, content, held_since, attempts, turn,
+            session, created_at, settled_at)
+    };
+}
+macro_rules! decision {
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, at, from_state, to_state, reason, facts) };
+}
+macro_rules! outbox {
+    ($prefix:literal) => {
+        $crate::columns::list!($prefix; id, conversation, lineage, turn, kind, origin, window, text, state, attempt, not_before, reason,
+            platform_message, created_at, settled_at)
+    };
+}
+macro_rules! window {
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, opened_at, active_at, closed_at) };
+}
+pub(crate) use {
+    conversation, decision, delegation, inbound, lineage, list, message, notification, outbox, process, session, turn, window,
+};

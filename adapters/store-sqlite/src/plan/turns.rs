@@ -1,0 +1,53 @@
+//! What comes in is taken by a turn; a turn begins, uses tools, ends.
+
+use homing_domain::ids::*;
+use homing_ports::store::{TurnEnd, TurnKind};
+
+use super::Plan;
+use crate::values::values;
+
+impl Plan {
+    pub(super) fn take_inbound(&mut self, inbound: InboundId, turn: TurnId) {
+        self.one(
+            "UPDATE inbound SET state = 'taken', turn = ? WHERE id = ? AND conversation = ? AND state = 'queued'",
+            values![turn, inbound, self.conversation],
+        );
+    }
+
+    pub(super) fn finish_inbound(&mut self, inbound: InboundId) {
+        self.one(
+            "UPDATE inbound SET state = 'done', finished_at = ? WHERE id = ? AND conversation = ? AND finished_at IS NULL",
+            values![self.at, inbound, self.conversation],
+        );
+    }
+
+    pub(super) fn requeue_inbound(&mut self, inbound: InboundId) {
+        self.one(
+            "UPDATE inbound SET state = 'queued', turn = NULL WHERE id = ? AND conversation = ? AND state = 'taken'",
+            values![inbound, self.conversation],
+        );
+    }
+
+    /// A turn begins in a session that has not ended.
+    pub(super) fn start_turn(&mut self, turn: TurnId, session: SessionId, lineage: LineageId, kind: TurnKind) {
+        self.one(
+            "INSERT INTO turns (id, conversation, session, lineage, kind, started_at) \
+             SELECT ?, conversation, id, lineage, ?, ? FROM sessions WHERE id = ? AND lineage = ? AND conversation = ? AND ended_at IS NULL",
+            values![turn, kind.name(), self.at, session, lineage, self.conversation],
+        );
+    }
+
+    pub(super) fn count_tool(&mut self, turn: TurnId) {
+        self.one(
+            "UPDATE turns SET tools = tools + 1 WHERE id = ? AND conversation = ? AND ended_at IS NULL",
+            values![turn, self.conversation],
+        );
+    }
+
+    pub(super) fn end_turn(&mut self, turn: TurnId, end: TurnEnd, error: Option<&String>) {
+        self.one(
+            "UPDATE turns SET ended_by = ?, error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND ended_at IS NULL",
+            values![end.name(), error, self.at, turn, self.conversation],
+        );
+    }
+}

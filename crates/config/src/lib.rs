@@ -1,0 +1,219 @@
+//! Settings: text in, checked values out.
+//!
+//! **Invariant:** what parses is possible: after [`Config::parse`] nobody has to check a setting again. An error names the file, the line, the
+//! key, the value and the way out. An unknown key is an error, not a shrug: a mistyped setting must not be a default.
+//! **Absent on purpose:** reading environment variables, files, secrets. The binary does that.
+
+mod duration;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use homing_domain::key::{KeySettings, SessionKey};
+use homing_domain::verdict::{AfterAutoReset, Policy, Unaddressed, WhenAway};
+use serde::Deserialize;
+
+pub use duration::{DurationError, parse_duration};
+
+/// The address that is listened on unless another is named.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:7350";
+
+/// All settings. `Config::default()` is what runs without a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub gateway: GatewayConfig,
+    pub sessions: Sessions,
+    pub windows: Windows,
+    pub notifications: Notifications,
+    pub processes: Processes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GatewayConfig {
+    /// Where everything is kept.
+    pub data: PathBuf,
+    /// The console's address: loopback only, for now.
+    pub listen: SocketAddr,
+    /// How long a planned stop waits for what is under way.
+    #[serde(deserialize_with = "duration::field")]
+    pub stop_within: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sessions {
+    pub per_user_in_groups: bool,
+    pub per_user_in_threads: bool,
+    pub after_auto_reset: AfterAutoReset,
+    #[serde(deserialize_with = "duration::field")]
+    pub keepalive_max_age: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Windows {
+    pub when_away: WhenAway,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Notifications {
+    #[serde(deserialize_with = "duration::field")]
+    pub hold_for: Duration,
+    pub unaddressed: Unaddressed,
+    /// The operator's home conversation, a session key. Needed for `unaddressed = "home"`.
+    #[serde(deserialize_with = "home")]
+    pub home: Option<SessionKey>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Processes {
+    pub on_reset: OnReset,
+    #[serde(deserialize_with = "duration::field")]
+    pub kill_grace: Duration,
+    /// Where commands run; the current directory if it is not named.
+    pub workspace: Option<PathBuf>,
+    /// Variables of the gateway's own environment that children may see. Everything else is withheld.
+    pub environment: Vec<String>,
+}
+
+/// What becomes of running processes at `/new`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnReset {
+    #[default]
+    Keep,
+    Kill,
+}
+
+impl Default for GatewayConfig {
+    fn default() -> Self {
+        Self {
+            data: PathBuf::from("data"),
+            listen: SocketAddr::from(([127, 0, 0, 1], 7350)),
+            stop_within: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        let keys = KeySettings::default();
+        Self {
+            per_user_in_groups: keys.per_user_in_groups,
+            per_user_in_threads: keys.per_user_in_threads,
+            after_auto_reset: AfterAutoReset::default(),
+            keepalive_max_age: Duration::from_secs(86_400),
+        }
+    }
+}
+
+impl Default for Notifications {
+    fn default() -> Self {
+        Self {
+            hold_for: Policy::default().hold_for,
+            unaddressed: Unaddressed::default(),
+            home: None,
+        }
+    }
+}
+
+impl Default for Processes {
+    fn default() -> Self {
+        let environment = [
+            "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR",
+        ];
+        Self {
+            on_reset: OnReset::default(),
+            kill_grace: Duration::from_secs(5),
+            workspace: None,
+            environment: environment.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The text of `toml`: line, column, the line itself, and what was expected.
+    #[error("the configuration cannot be read\n{0}")]
+    Text(String),
+    #[error("`{key} = {value}` is not possible: {problem}")]
+    Impossible {
+        key: &'static str,
+        value: String,
+        problem: String,
+    },
+}
+
+impl Config {
+    /// Reads and checks. The error does not name the file: the caller knows it.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let config: Config = toml::from_str(text)
+            .map_err(|error| ConfigError::Text(error.to_string().trim_end().to_owned()))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// What single values cannot show.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let impossible = |key, value: String, problem: &str| {
+            Err(ConfigError::Impossible {
+                key,
+                value,
+                problem: problem.into(),
+            })
+        };
+        if !self.gateway.listen.ip().is_loopback() {
+            let problem = "the console answers on loopback only; use 127.0.0.1 or [::1] and a tunnel (for example `ssh -L`)";
+            return impossible(
+                "gateway.listen",
+                format!("\"{}\"", self.gateway.listen),
+                problem,
+            );
+        }
+        if self.notifications.unaddressed == Unaddressed::Home && self.notifications.home.is_none()
+        {
+            let problem = "there is no home to send them to; set `notifications.home` to a session key, or `unaddressed = \"drop\"`";
+            return impossible("notifications.unaddressed", "\"home\"".into(), problem);
+        }
+        if let Some(name) = self
+            .processes
+            .environment
+            .iter()
+            .find(|name| name.is_empty() || name.contains(['=', '\0']))
+        {
+            let problem = "a variable is named, not set: write `\"PATH\"`, not `\"PATH=/bin\"`";
+            return impossible("processes.environment", format!("{name:?}"), problem);
+        }
+        Ok(())
+    }
+
+    pub fn keys(&self) -> KeySettings {
+        KeySettings {
+            per_user_in_groups: self.sessions.per_user_in_groups,
+            per_user_in_threads: self.sessions.per_user_in_threads,
+        }
+    }
+
+    pub fn verdict(&self) -> Policy {
+        Policy {
+            after_auto_reset: self.sessions.after_auto_reset,
+            when_away: self.windows.when_away,
+            unaddressed: self.notifications.unaddressed,
+            hold_for: self.notifications.hold_for,
+        }
+    }
+}
+
+fn home<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<SessionKey>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn the_example_is_the_default_spelt_out() {
+    let example = include_str!("../../../config/homing.example.toml");
+    assert_eq!(Config::parse(example).unwrap(), Config::default());
+    // Every line that is commented out as a choice parses too when it is switched on.
+    let switched: String = example
+        .lines()
+        .map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line)))
+        .collect();
+    let config = Config::parse(&switched).unwrap();
+    assert_eq!(
+        config.notifications.home.unwrap().to_string(),
+        "agent:main:console:dm:local:home"
+    );
+}
+
+#[test]
+fn an_empty_file_is_the_default() {
+    assert_eq!(Config::parse("").unwrap(), Config::default());
+    assert_eq!(DEFAULT_LISTEN, Config::default().gateway.listen.to_string());
+}
+
+fn problem(text: &str) -> String {
+    Config::parse(text).unwrap_err().to_string()
+}
+
+#[test]
+fn errors_name_the_place_and_the_way_out() {
+    let unknown = problem("[gateway]\nlisten_on = \"127.0.0.1:1\"\n");
+    assert!(
+        unknown.contains("line 2") && unknown.contains("listen_on") && unknown.contains("`listen`"),
+        "{unknown}"
+    );
+    let span = problem("[notifications]\nhold_for = \"7 days\"\n");
+    assert!(
+        span.contains("line 2") && span.contains("7 days") && span.contains("7d"),
+        "{span}"
+    );
+    let choice = problem("[windows]\nwhen_away = \"wait\"\n");
+    assert!(
+        choice.contains("hold") && choice.contains("run"),
+        "{choice}"
+    );
+    let open = problem("[gateway]\nlisten = \"0.0.0.0:7350\"\n");
+    assert!(
+        open.contains("gateway.listen") && open.contains("loopback"),
+        "{open}"
+    );
+    let home = problem("[notifications]\nunaddressed = \"home\"\n");
+    assert!(home.contains("notifications.home"), "{home}");
+    let key = problem("[notifications]\nhome = \"agent:main:telegram\"\n");
+    assert!(key.contains("chat_type"), "{key}");
+    let set = problem("[processes]\nenvironment = [\"PATH=/bin\"]\n");
+    assert!(set.contains("PATH=/bin"), "{set}");
+}
+
+proptest! {
+    #[test]
+    fn spans_of_time_round_trip(number in 0u64..500_000, unit in prop::sample::select(vec![("ms", 1u64), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)])) {
+        prop_assert_eq!(parse_duration(&format!("{number}{}", unit.0)).unwrap(), Duration::from_millis(number * unit.1));
+    }
+
+    #[test]
+    fn nothing_panics(text in ".{0,200}") {
+        let _ = parse_duration(&text);
+        let _ = Config::parse(&text);
+    }
+}

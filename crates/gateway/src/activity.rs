@@ -1,0 +1,58 @@
+//! How busy the gateway is: numbers for "is it quiet", used by the planned stop and by tests.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Notify;
+
+/// A snapshot. Waiting for a platform, a clock or a store that is away is not work; what is to be tried again is in `retrying`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Activity {
+    /// Wakes in mailboxes that are not handled yet.
+    pub mailbox: usize,
+    /// Turns that run.
+    pub turns: usize,
+    /// Sends whose outcome is open.
+    pub sends: usize,
+    /// Exits and outputs that are being read.
+    pub ingesting: usize,
+    /// Steps that the store did not answer and that are tried again.
+    pub retrying: usize,
+}
+
+impl Activity {
+    pub const fn idle(self) -> bool {
+        self.mailbox + self.turns + self.sends + self.ingesting + self.retrying == 0
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub mailbox: AtomicUsize,
+    pub turns: AtomicUsize,
+    pub sends: AtomicUsize,
+    pub retrying: AtomicUsize,
+    pub changed: Notify,
+}
+
+impl Counters {
+    pub fn add(&self, counter: &AtomicUsize) {
+        counter.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub fn done(&self, counter: &AtomicUsize) {
+        counter.fetch_sub(1, Ordering::AcqRel);
+        self.changed.notify_waiters();
+    }
+
+    pub fn snapshot(&self, ingesting: usize) -> Activity {
+        let read = |counter: &AtomicUsize| counter.load(Ordering::Acquire);
+        // Work moves from left to right (an exit becomes a wake, a wake a turn): read in that order, so that none is missed in between.
+        Activity {
+            ingesting,
+            mailbox: read(&self.mailbox),
+            turns: read(&self.turns),
+            sends: read(&self.sends),
+            retrying: read(&self.retrying),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What `/new`, `/reset` and `/delete` of the current session share: a boundary that a person wants (OWN-13, 31, 100).
+
+use homing_domain::process::Consumption;
+use homing_domain::session::{Boundary, Current};
+use homing_ports::store::{Change, ProcessRow, StoreError};
+
+use super::{Call, Effect};
+use crate::OnReset;
+use crate::conversation::end_running;
+
+/// What ends the current session, and what of its lineage still runs.
+pub(super) struct Ended {
+    pub changes: Vec<Change>,
+    pub effects: Vec<Effect>,
+    pub live: Vec<ProcessRow>,
+}
+
+/// Closes the current lineage, cancels its turn and what of it has not left, and stops its processes if that is wanted.
+pub(super) async fn end_current(
+    call: &Call<'_>,
+    current: Current,
+    boundary: Boundary,
+) -> Result<Ended, StoreError> {
+    let live = call.inside.store.live_processes(current.lineage).await?;
+    let mut effects = Vec::new();
+    let mut changes = vec![Change::RequireGeneration(call.row.generation)];
+    if let Some(running) = &call.running {
+        changes.extend(end_running(running, true));
+        effects.push(Effect::CancelTurn);
+    }
+    if call.compressing {
+        effects.push(Effect::AbandonCompression);
+    }
+    changes.push(Change::CloseLineage {
+        lineage: current.lineage,
+        boundary,
+    });
+    changes.push(Change::CancelQueued {
+        lineage: current.lineage,
+        reason: format!("session_{}", boundary.name()),
+    });
+    changes.extend(
+        call.waiting
+            .iter()
+            .map(|inbound| Change::FinishInbound { inbound: *inbound }),
+    );
+    if call.inside.settings.on_reset == OnReset::Kill {
+        for process in live.iter().filter(|process| process.consumed.is_none()) {
+            changes.push(Change::Consume {
+                process: process.id,
+                lineage: current.lineage,
+                how: Consumption::PersonKilled,
+            });
+        }
+        effects.extend(live.iter().map(|process| Effect::Kill(process.id)));
+    }
+    Ok(Ended {
+        changes,
+        effects,
+        live,
+    })
+}
+
+/// The sentences about what goes on, and how to get at it.
+pub(super) fn about_the_rest(call: &Call<'_>, ended: &Ended) -> String {
+    let mut text = String::new();
+    if !call.waiting.is_empty() {
+        text.push_str(&format!(
+            "\n{} of your earlier messages had not been answered yet and will not be.",
+            call.waiting.len()
+        ));
+    }
+    if ended.live.is_empty() {
+        return text;
+    }
+    let lines: Vec<String> = ended
+        .live
+        .iter()
+        .map(|process| call.process_line(process))
+        .collect();
+    match call.inside.settings.on_reset {
+        OnReset::Keep => text.push_str(&format!(
+            "\nStill running, and no longer reporting here:\n{}\n/ps shows them, /adopt PROCESS lets one report here again, /kill PROCESS stops it.",
+            lines.join("\n")
+        )),
+        OnReset::Kill => text.push_str(&format!("\nStopped with it:\n{}", lines.join("\n"))),
+    }
+    text
+}

@@ -1,0 +1,169 @@
+//! Carrying out a slash command: the command decides, this commits its changes, its answer and the message's end in one step.
+
+use std::sync::Arc;
+
+use homing_domain::command::{self, Invocation};
+use homing_ports::platform::OutgoingKind;
+use homing_ports::processes::{KillOutcome, ProcessError};
+use homing_ports::store::{Change, Committed, InboundRow, StoreError, TurnEnd};
+
+use super::compression::Asker;
+use super::{About, AnswerTo, Conversation, Wake};
+use crate::commands::{self, Call, Effect, Outcome, Running, Step};
+
+impl Conversation {
+    pub(super) async fn carry_out(
+        &mut self,
+        inbound: InboundRow,
+        invocation: Invocation,
+    ) -> Result<(), StoreError> {
+        let Some(command) = commands::find(&invocation.name) else {
+            let reply = unknown(&invocation.name);
+            return self.reply(&inbound, Step::reply(reply)).await;
+        };
+        let outcome = {
+            let waiting = self
+                .inside
+                .store
+                .inbound_waiting(self.id, super::sending::LOOKAHEAD)
+                .await?;
+            let call = Call {
+                inside: &self.inside,
+                row: &self.row,
+                inbound: &inbound,
+                invocation: &invocation,
+                command,
+                running: self.running(),
+                waiting: waiting
+                    .iter()
+                    .filter(|row| row.turn.is_none() && row.id < inbound.id)
+                    .map(|row| row.id)
+                    .collect(),
+                compressing: self.compressing.is_some(),
+            };
+            (command.run)(&call).await?
+        };
+        match outcome {
+            Outcome::Step(step) => self.reply(&inbound, step).await,
+            Outcome::Compress => self.compress(Asker::Person(Box::new(inbound))).await,
+        }
+    }
+
+    fn running(&self) -> Option<Running> {
+        self.turn.as_ref().map(|running| match running.about {
+            About::Person { inbound, .. } => Running::Foreground {
+                turn: running.turn,
+                inbound,
+            },
+            About::Background { .. } => Running::Background {
+                turn: running.turn,
+                drop: self.drop_claimed(),
+                release: self.release_claimed(),
+            },
+        })
+    }
+
+    async fn reply(&mut self, inbound: &InboundRow, step: Step) -> Result<(), StoreError> {
+        let to = AnswerTo {
+            origin: inbound.origin.clone(),
+            window: inbound.window,
+        };
+        let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &step.reply);
+        if step.changes.is_empty() {
+            return self
+                .commit_and_send(
+                    vec![Change::FinishInbound {
+                        inbound: inbound.id,
+                    }],
+                    said,
+                )
+                .await;
+        }
+        let mut changes = step.changes;
+        changes.push(Change::FinishInbound {
+            inbound: inbound.id,
+        });
+        changes.extend(said.into_iter().map(Change::Enqueue));
+        if let Committed::Unmet { what, .. } = self.commit(changes).await? {
+            tracing::warn!(conversation.id = %self.id, what, "a command met a state that it did not expect");
+            self.read_again().await?;
+            let text = format!(
+                "That changed while I was at it ({what}); nothing was done. Please try again."
+            );
+            let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &text);
+            return self
+                .commit_and_send(
+                    vec![Change::FinishInbound {
+                        inbound: inbound.id,
+                    }],
+                    said,
+                )
+                .await;
+        }
+        for effect in step.effects {
+            self.carry_out_effect(effect).await?;
+        }
+        self.read_again().await?;
+        self.send_next().await?;
+        self.wake_me(Wake::Notifications);
+        Ok(())
+    }
+
+    async fn carry_out_effect(&mut self, effect: Effect) -> Result<(), StoreError> {
+        match effect {
+            Effect::CancelTurn => {
+                if let Some(running) = self.turn.take() {
+                    running.cancel.cancel();
+                }
+            }
+            Effect::AbandonCompression => self.abandon_compression().await?,
+            Effect::Kill(process) => {
+                let (processes, grace) = (
+                    Arc::clone(&self.inside.processes),
+                    self.inside.settings.kill_grace,
+                );
+                tokio::spawn(async move {
+                    match processes.kill(process, grace).await {
+                        Ok(KillOutcome::Asked | KillOutcome::AlreadyEnded)
+                        | Err(ProcessError::Ended(_)) => {}
+                        Err(error) => {
+                            tracing::error!(process.id = %process, %error, "a process could not be stopped")
+                        }
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What ends a running turn, whatever it is: to be committed with the reason for it.
+pub(crate) fn end_running(running: &Running, boundary: bool) -> Vec<Change> {
+    let end = |turn| Change::EndTurn {
+        turn,
+        end: TurnEnd::Cancelled,
+        error: None,
+    };
+    match running {
+        Running::Foreground { turn, inbound } => {
+            vec![end(*turn), Change::FinishInbound { inbound: *inbound }]
+        }
+        Running::Background {
+            turn,
+            drop,
+            release,
+        } => {
+            let claimed = if boundary { drop } else { release };
+            [vec![end(*turn)], claimed.clone()].concat()
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    match command::suggest(name, &commands::names()) {
+        Some(close) => {
+            format!("There is no command /{name}. Did you mean /{close}? /help lists all.")
+        }
+        None => format!("There is no command /{name}. /help lists all."),
+    }
+}

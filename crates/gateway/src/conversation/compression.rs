@@ -1,0 +1,235 @@
+//! Compression: the session ends, its lineage goes on (OWN-11). And automatic resets, which end both (OWN-15).
+
+use std::time::Duration;
+
+use homing_domain::ids::{InboundId, SessionId};
+use homing_domain::notification::State;
+use homing_domain::session::{Boundary, Current};
+use homing_ports::agent::AgentError;
+use homing_ports::platform::OutgoingKind;
+use homing_ports::store::{Change, InboundRow, StoreError};
+use tokio::sync::oneshot;
+
+use super::messages::explain_failure;
+use super::{AnswerTo, Conversation, Wake};
+
+/// Messages that a summary is made of, at most.
+const HISTORY: u32 = 100_000;
+
+/// A compression under way.
+#[derive(Debug)]
+pub(crate) struct Compressing {
+    from: SessionId,
+    askers: Vec<Asker>,
+}
+
+/// Who wants to know.
+#[derive(Debug)]
+pub(crate) enum Asker {
+    Person(Box<InboundRow>),
+    Program(oneshot::Sender<Result<(), String>>),
+}
+
+impl Conversation {
+    /// The `/compress` of this message is being carried out already.
+    pub(super) fn is_compressing_for(&self, inbound: InboundId) -> bool {
+        let running = self
+            .compressing
+            .iter()
+            .flat_map(|compressing| &compressing.askers);
+        running
+            .chain(&self.compress_next)
+            .any(|asker| matches!(asker, Asker::Person(row) if row.id == inbound))
+    }
+
+    /// Begins, or waits until the turn that runs is over.
+    pub(super) async fn compress(&mut self, asker: Asker) -> Result<(), StoreError> {
+        self.compress_next.push(asker);
+        self.start_waiting_compression().await
+    }
+
+    pub(super) async fn start_waiting_compression(&mut self) -> Result<(), StoreError> {
+        if self.compress_next.is_empty() || !self.is_free() {
+            return Ok(());
+        }
+        let Some(current) = self.row.current else {
+            let askers = std::mem::take(&mut self.compress_next);
+            return self
+                .answer_all(askers, Err("there is no session to compress yet".into()))
+                .await;
+        };
+        let Some(agent) = self.inside.directory.agent(&self.row.key.profile) else {
+            let askers = std::mem::take(&mut self.compress_next);
+            return self
+                .answer_all(
+                    askers,
+                    Err("no agent is configured for this profile".into()),
+                )
+                .await;
+        };
+        self.compressing = Some(Compressing {
+            from: current.session,
+            askers: std::mem::take(&mut self.compress_next),
+        });
+        let (inside, conversation, from) = (self.inside.clone(), self.id, current.session);
+        inside.counters.add(&inside.counters.turns);
+        tokio::spawn(async move {
+            let result = match inside.store.history(from, HISTORY).await {
+                Ok(history) => agent.summarize(from, &history).await,
+                Err(error) => Err(AgentError::Failed(error.to_string())),
+            };
+            inside
+                .mailboxes
+                .wake(&inside, conversation, Wake::Summarized { from, result });
+            inside.counters.done(&inside.counters.turns);
+        });
+        Ok(())
+    }
+
+    /// One transaction: the session ends as compressed, its continuation begins, tip and pointer move. A failed summary changes nothing.
+    pub(super) async fn continue_compressed(
+        &mut self,
+        from: SessionId,
+        result: &Result<String, AgentError>,
+    ) -> Result<(), StoreError> {
+        // A boundary came first: the summary is of a session that is over.
+        if self
+            .compressing
+            .as_ref()
+            .is_none_or(|compressing| compressing.from != from)
+        {
+            return Ok(());
+        }
+        let outcome = match (self.row.current, result) {
+            (Some(current), Ok(summary)) => {
+                let session = self.inside.ids.next::<SessionId>();
+                let changes = vec![
+                    Change::RequireGeneration(self.row.generation),
+                    Change::Continue {
+                        lineage: current.lineage,
+                        from: current.session,
+                        session,
+                        summary: summary.clone(),
+                    },
+                    Change::Point(Some(Current {
+                        session,
+                        lineage: current.lineage,
+                    })),
+                ];
+                match self.commit_own(changes).await? {
+                    true => {
+                        self.row.current = Some(Current {
+                            session,
+                            lineage: current.lineage,
+                        });
+                        self.row.generation += 1;
+                        Ok(())
+                    }
+                    false => Err("the conversation has moved on meanwhile".to_owned()),
+                }
+            }
+            (None, _) => Err("there is no session to compress any more".into()),
+            (Some(_), Err(error)) => Err(format!(
+                "the summary failed, nothing was changed: {}",
+                explain_failure(error)
+            )),
+        };
+        let askers = self
+            .compressing
+            .take()
+            .map(|compressing| compressing.askers)
+            .unwrap_or_default();
+        self.answer_all(askers, outcome).await
+    }
+
+    /// A boundary ends a compression: its askers are told.
+    pub(super) async fn abandon_compression(&mut self) -> Result<(), StoreError> {
+        let Some(compressing) = self.compressing.take() else {
+            return Ok(());
+        };
+        self.answer_all(
+            compressing.askers,
+            Err("the session was ended before the summary was ready".into()),
+        )
+        .await
+    }
+
+    async fn answer_all(
+        &mut self,
+        askers: Vec<Asker>,
+        outcome: Result<(), String>,
+    ) -> Result<(), StoreError> {
+        for asker in askers {
+            match asker {
+                Asker::Program(answer) => {
+                    // The asker may have gone.
+                    let _gone = answer.send(outcome.clone());
+                }
+                Asker::Person(inbound) => {
+                    let text = match &outcome {
+                        Ok(()) => "Compressed: this conversation goes on with a summary. What runs in the background still reports here.".to_owned(),
+                        Err(why) => format!("Not compressed: {why}."),
+                    };
+                    let to = AnswerTo {
+                        origin: inbound.origin.clone(),
+                        window: inbound.window,
+                    };
+                    let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &text);
+                    self.commit_and_send(
+                        vec![Change::FinishInbound {
+                            inbound: inbound.id,
+                        }],
+                        said,
+                    )
+                    .await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// OWN-15: not while something runs, lives young enough, or waits to be told.
+    pub(super) async fn auto_reset(&mut self, why: Boundary) -> Result<bool, StoreError> {
+        let Some(current) = self.row.current else {
+            return Ok(false);
+        };
+        if !self.is_free() || self.keeps_alive(current).await? {
+            return Ok(false);
+        }
+        let changes = vec![
+            Change::RequireGeneration(self.row.generation),
+            Change::CloseLineage {
+                lineage: current.lineage,
+                boundary: why,
+            },
+            Change::Point(None),
+        ];
+        if !self.commit_own(changes).await? {
+            return Ok(false);
+        }
+        tracing::info!(conversation.id = %self.id, why = why.name(), "a session was ended automatically");
+        self.read_again().await?;
+        Ok(true)
+    }
+
+    async fn keeps_alive(&self, current: Current) -> Result<bool, StoreError> {
+        let now = self.inside.now();
+        let longest: Duration = self.inside.settings.keepalive_max_age;
+        let live = self.inside.store.live_processes(current.lineage).await?;
+        if live
+            .iter()
+            .any(|process| now.since(process.created_at) < longest)
+        {
+            return Ok(true);
+        }
+        let open = self.inside.store.open_notifications(self.id).await?;
+        let waits = |state| matches!(state, State::Pending | State::Claimed | State::Held);
+        Ok(open.iter().any(|open| {
+            waits(open.notification.state)
+                && open
+                    .owner
+                    .as_ref()
+                    .is_some_and(|owner| owner.lineage == current.lineage)
+        }))
+    }
+}

@@ -1,0 +1,121 @@
+//! What a conversation finds of its last task: a turn that ran, a notification that was claimed, a send whose outcome is unknown (OWN-94).
+//!
+//! **Absent on purpose:** processes. The watcher has taken those over before any conversation is woken.
+
+use homing_domain::notification::State;
+use homing_ports::platform::OutgoingKind;
+use homing_ports::store::{Change, Decision, OutboxState, StoreError, TurnEnd, TurnKind, TurnRow};
+
+use super::sending::LOOKAHEAD;
+use super::{AnswerTo, Conversation};
+
+impl Conversation {
+    /// Settles what is left over. Idempotent; after an ordinary let-go there is nothing.
+    pub(super) async fn recover(&mut self) -> Result<(), StoreError> {
+        self.recover_sends().await?;
+        let turns = self.inside.store.running_turns(self.id).await?;
+        for turn in turns {
+            self.recover_turn(turn).await?;
+        }
+        self.release_stale_claims().await
+    }
+
+    /// A send that was under way may have arrived: uncertain, until the platform's promise settles it.
+    async fn recover_sends(&mut self) -> Result<(), StoreError> {
+        let now = self.inside.now();
+        let mut waiting = self.inside.store.outbox_waiting(self.id, LOOKAHEAD).await?;
+        for item in waiting
+            .iter_mut()
+            .filter(|item| item.state == OutboxState::Sending)
+        {
+            let reason = "the gateway ended while it was sent".to_owned();
+            let change = Change::SendUncertain {
+                outbox: item.id,
+                attempt: item.attempt,
+                not_before: now,
+                reason,
+            };
+            if self.commit_own(vec![change]).await? {
+                item.state = OutboxState::Uncertain;
+                item.not_before = now;
+            }
+        }
+        self.outbox = waiting.into();
+        Ok(())
+    }
+
+    /// A turn that had begun no tool is run again; another one is told as interrupted. Tool calls are never repeated silently.
+    async fn recover_turn(&mut self, turn: TurnRow) -> Result<(), StoreError> {
+        tracing::warn!(conversation.id = %self.id, turn.id = %turn.id, tools = turn.tools, "a turn was interrupted");
+        let mut changes = vec![Change::EndTurn {
+            turn: turn.id,
+            end: TurnEnd::Interrupted,
+            error: None,
+        }];
+        let mut said = Vec::new();
+        match turn.kind {
+            // What it was to tell is released below and judged again.
+            TurnKind::Background => {}
+            TurnKind::Foreground => {
+                let waiting = self
+                    .inside
+                    .store
+                    .inbound_waiting(self.id, LOOKAHEAD)
+                    .await?;
+                for inbound in waiting
+                    .into_iter()
+                    .filter(|inbound| inbound.turn == Some(turn.id))
+                {
+                    if turn.tools == 0 {
+                        changes.push(Change::RequeueInbound {
+                            inbound: inbound.id,
+                        });
+                        continue;
+                    }
+                    changes.push(Change::FinishInbound {
+                        inbound: inbound.id,
+                    });
+                    let text = "I was restarted while I worked on your last message, and it had begun to run something, so I did not start it again. \
+                                See /ps for what runs; send the message once more if it is still wanted.";
+                    let to = AnswerTo {
+                        origin: inbound.origin,
+                        window: inbound.window,
+                    };
+                    said.extend(self.outgoing(
+                        Some(turn.lineage),
+                        Some(turn.id),
+                        OutgoingKind::Answer,
+                        &to,
+                        text,
+                    ));
+                }
+            }
+        }
+        self.commit_and_send(changes, said).await
+    }
+
+    /// Claimed by a turn that does not run: pending again, and judged again.
+    async fn release_stale_claims(&mut self) -> Result<(), StoreError> {
+        let open = self.inside.store.open_notifications(self.id).await?;
+        let stale = open
+            .iter()
+            .filter(|open| open.notification.state == State::Claimed);
+        let changes: Vec<Change> = stale
+            .map(|open| {
+                Change::Decide(Decision {
+                    notification: open.notification.id,
+                    from: State::Claimed,
+                    to: State::Pending,
+                    reason: Some("turn_interrupted".into()),
+                    facts: "the turn that was to tell it was interrupted".into(),
+                    turn: None,
+                    failed_attempt: false,
+                })
+            })
+            .collect();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.commit_own(changes).await.map(drop)
+    }
+}

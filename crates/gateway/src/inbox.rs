@@ -1,0 +1,117 @@
+//! The way in: stored first, then the conversation is woken (OWN-70).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use homing_domain::ids::{ConversationId, WindowId};
+use homing_domain::key::SessionKey;
+use homing_domain::origin::{AccountName, Origin};
+use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox};
+use homing_ports::store::{Change, Committed};
+use tokio::sync::broadcast;
+
+use crate::conversation::Wake;
+use crate::inside::Inside;
+
+#[derive(Debug)]
+pub(crate) struct GatewayInbox(pub Arc<Inside>);
+
+impl GatewayInbox {
+    fn wake(&self, conversation: ConversationId, wake: Wake) {
+        self.0.mailboxes.wake(&self.0, conversation, wake);
+    }
+
+    async fn window_of(&self, window: WindowId) -> Result<ConversationId, AcceptError> {
+        let row = self.0.store.window(window).await?;
+        row.filter(|row| row.closed_at.is_none())
+            .map(|row| row.conversation)
+            .ok_or(AcceptError::UnknownWindow(window))
+    }
+}
+
+#[async_trait]
+impl Inbox for GatewayInbox {
+    async fn accept(&self, inbound: Inbound) -> Result<Accepted, AcceptError> {
+        if self.0.closing.is_cancelled() {
+            return Err(AcceptError::Stopping);
+        }
+        if inbound.text.len() > INBOUND_TEXT_LIMIT {
+            return Err(AcceptError::TooLong {
+                bytes: inbound.text.len(),
+            });
+        }
+        let account = inbound.origin.account_name();
+        if self.0.directory.platform(&account).is_none() {
+            return Err(AcceptError::UnknownAccount(account));
+        }
+        let key = inbound.origin.key(self.0.settings.keys);
+        let accepted = self.0.store.accept(inbound, key, self.0.now()).await?;
+        if let Accepted::New { conversation, .. } = accepted {
+            let _listeners = self.0.changes.send(conversation);
+            self.wake(conversation, Wake::Inbound);
+        }
+        Ok(accepted)
+    }
+
+    fn ready(&self, account: &AccountName) {
+        self.0
+            .mailboxes
+            .wake_all(&self.0, || Wake::Ready(account.clone()));
+    }
+
+    async fn open_window(
+        &self,
+        window: WindowId,
+        at: &SessionKey,
+    ) -> Result<ConversationId, AcceptError> {
+        let origin = Origin::from_key(at);
+        if self.0.directory.platform(&origin.account_name()).is_none() {
+            return Err(AcceptError::UnknownAccount(origin.account_name()));
+        }
+        let conversation = self
+            .0
+            .store
+            .open_conversation(at, &origin, self.0.now())
+            .await?
+            .id;
+        match self
+            .0
+            .commit(conversation, vec![Change::OpenWindow { window }])
+            .await?
+        {
+            Committed::Done => {}
+            Committed::Unmet { .. } => return Err(AcceptError::UnknownWindow(window)),
+        }
+        // What was held because nobody looked can be told now (OWN-36).
+        self.wake(conversation, Wake::Notifications);
+        Ok(conversation)
+    }
+
+    async fn touch_window(&self, window: WindowId) -> Result<(), AcceptError> {
+        let conversation = self.window_of(window).await?;
+        match self
+            .0
+            .commit(conversation, vec![Change::TouchWindow { window }])
+            .await?
+        {
+            Committed::Done => Ok(()),
+            Committed::Unmet { .. } => Err(AcceptError::UnknownWindow(window)),
+        }
+    }
+
+    async fn close_window(&self, window: WindowId) -> Result<(), AcceptError> {
+        let conversation = self.window_of(window).await?;
+        match self
+            .0
+            .commit(conversation, vec![Change::CloseWindow { window }])
+            .await?
+        {
+            Committed::Done => Ok(()),
+            Committed::Unmet { .. } => Err(AcceptError::UnknownWindow(window)),
+        }
+    }
+
+    fn changes(&self) -> broadcast::Receiver<ConversationId> {
+        self.0.changes.subscribe()
+    }
+}

@@ -1,0 +1,70 @@
+//! What the gateway obeys. Values are checked where they are parsed (`homing-config`); nothing here can be impossible.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use homing_domain::key::{KeySettings, SessionKey};
+use homing_domain::verdict::Policy;
+use homing_tools::ControlAccess;
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub keys: KeySettings,
+    /// OWN-32, 36, 39, 41.
+    pub verdict: Policy,
+    /// The operator's home conversation, for what nobody owns (OWN-39).
+    pub home: Option<SessionKey>,
+    /// `processes.on_reset` (OWN-100).
+    pub on_reset: OnReset,
+    /// Between SIGTERM and SIGKILL.
+    pub kill_grace: Duration,
+    /// Where commands run.
+    pub workspace: PathBuf,
+    /// Variables given to every child, beside the session context (OWN-22).
+    pub child_environment: Vec<(String, String)>,
+    /// How children reach this gateway (OWN-22).
+    pub control: Option<ControlAccess>,
+    /// A conversation's task is let go after this long without work.
+    pub idle_after: Duration,
+    /// Automatic resets (OWN-15).
+    pub reset: AutoReset,
+    pub keepalive_max_age: Duration,
+    /// First wait before a failed send or verdict is tried again; doubles up to `retry_longest`.
+    pub retry_first: Duration,
+    pub retry_longest: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnReset {
+    #[default]
+    Keep,
+    Kill,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AutoReset {
+    #[default]
+    Off,
+    Idle,
+    Daily,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            keys: KeySettings::default(),
+            verdict: Policy::default(),
+            home: None,
+            on_reset: OnReset::default(),
+            kill_grace: Duration::from_secs(5),
+            workspace: PathBuf::from("."),
+            child_environment: Vec::new(),
+            control: None,
+            idle_after: Duration::from_secs(60),
+            reset: AutoReset::default(),
+            keepalive_max_age: Duration::from_secs(86_400),
+            retry_first: Duration::from_millis(250),
+            retry_longest: Duration::from_secs(60),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Which adapter goes where: the one place that knows them all.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use homing_agent_shell::ShellAgent;
+use homing_config::{Config, OnReset};
+use homing_console::{Console, ConsoleSettings, Login};
+use homing_gateway::{ControlAccess, Gateway, Parts, Settings};
+use homing_ports::agent::Agent;
+use homing_ports::platform::Platform;
+use homing_ports::processes::Processes;
+use homing_ports::{Clock, FixedDirectory, IdSource, SystemClock};
+use homing_processes::ShimProcesses;
+use homing_store_sqlite::SqliteStore;
+
+use crate::data;
+
+/// The profile that is there without settings.
+const PROFILE: &str = "main";
+
+/// A gateway with everything it is made of.
+pub struct Wired {
+    pub gateway: Gateway,
+    pub console: Console,
+    pub store: SqliteStore,
+    pub processes: Arc<dyn Processes>,
+}
+
+/// Opens store and processes, recovers, and starts the gateway. Nothing listens yet.
+pub async fn wire(config: &Config, folder: &Path, control: ControlAccess) -> anyhow::Result<Wired> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let ids = IdSource::new(clock.clone());
+    let store_path = data::store_path(folder);
+    let store = SqliteStore::open(&store_path, ids.clone())
+        .await
+        .with_context(|| format!("opening the store {}", store_path.display()))?;
+    let limit =
+        homing_processes::raise_open_files_limit().context("raising the limit of open files")?;
+    let processes =
+        ShimProcesses::open(folder, clock.clone()).context("preparing background processes")?;
+    let processes: Arc<dyn Processes> =
+        Arc::new(processes.with_open_files_of_programs(limit.before));
+    let login_path = folder.join("console-sessions");
+    let login =
+        Login::open(&login_path).with_context(|| format!("reading {}", login_path.display()))?;
+    let console = Console::new(
+        ConsoleSettings {
+            profile: PROFILE.into(),
+        },
+        clock.clone(),
+        ids.clone(),
+        login,
+    );
+    let agents: HashMap<String, Arc<dyn Agent>> =
+        HashMap::from([(PROFILE.to_owned(), Arc::new(ShellAgent) as Arc<dyn Agent>)]);
+    let platforms: HashMap<_, Arc<dyn Platform>> =
+        HashMap::from([(console.account(), console.platform())]);
+    let gateway = Gateway::start(Parts {
+        store: Arc::new(store.clone()),
+        processes: processes.clone(),
+        directory: Arc::new(FixedDirectory { agents, platforms }),
+        clock,
+        ids,
+        settings: settings(config, control)?,
+    })
+    .await
+    .context("starting the gateway")?;
+    Ok(Wired {
+        gateway,
+        console,
+        store,
+        processes,
+    })
+}
+
+fn settings(config: &Config, control: ControlAccess) -> anyhow::Result<Settings> {
+    let workspace = match &config.processes.workspace {
+        Some(path) => path.clone(),
+        None => std::env::current_dir().context("finding the current directory")?,
+    };
+    Ok(Settings {
+        keys: config.keys(),
+        verdict: config.verdict(),
+        home: config.notifications.home.clone(),
+        on_reset: match config.processes.on_reset {
+            OnReset::Keep => homing_gateway::OnReset::Keep,
+            OnReset::Kill => homing_gateway::OnReset::Kill,
+        },
+        kill_grace: config.processes.kill_grace,
+        workspace: existing(workspace)?,
+        child_environment: allowed(&config.processes.environment),
+        control: Some(control),
+        keepalive_max_age: config.sessions.keepalive_max_age,
+        ..Settings::default()
+    })
+}
+
+fn existing(workspace: PathBuf) -> anyhow::Result<PathBuf> {
+    workspace.canonicalize().with_context(|| {
+        format!(
+            "`processes.workspace`: there is no folder {}; make it, or name another",
+            workspace.display()
+        )
+    })
+}
+
+/// The variables that children may see, as this gateway has them.
+fn allowed(names: &[String]) -> Vec<(String, String)> {
+    names
+        .iter()
+        .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)))
+        .collect()
+}

@@ -1,0 +1,81 @@
+//! What adapters hand in. The gateway implements this; adapters hold it as `Arc<dyn Inbox>`.
+//!
+//! **Invariant:** when [`Inbox::accept`] returns, the message is committed; only then may it be confirmed to the platform (OWN-70).
+
+use async_trait::async_trait;
+use homing_domain::ids::{ConversationId, InboundId, WindowId};
+use homing_domain::key::SessionKey;
+use homing_domain::origin::{AccountName, Origin};
+use tokio::sync::broadcast;
+
+use crate::store::StoreError;
+
+#[async_trait]
+pub trait Inbox: Send + Sync + 'static {
+    /// Stores what a person wrote and wakes its conversation.
+    async fn accept(&self, inbound: Inbound) -> Result<Accepted, AcceptError>;
+
+    /// The adapter of this account can send (again): what waited for it goes out.
+    fn ready(&self, account: &AccountName);
+
+    /// A console window shows this conversation from now on. Creates no session (OWN-10).
+    /// Opening the same id again keeps it open and counts as use.
+    async fn open_window(
+        &self,
+        window: WindowId,
+        at: &SessionKey,
+    ) -> Result<ConversationId, AcceptError>;
+    async fn touch_window(&self, window: WindowId) -> Result<(), AcceptError>;
+    /// Closed for good: it owns nothing any more (OWN-42, 101).
+    async fn close_window(&self, window: WindowId) -> Result<(), AcceptError>;
+
+    /// Hints that something of a conversation changed: read it again. A slow reader misses hints, never facts.
+    fn changes(&self) -> broadcast::Receiver<ConversationId>;
+}
+
+/// One message of a person, commands included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inbound {
+    pub origin: Origin,
+    /// The platform's own id of the message or update: with platform and account, what makes it unique.
+    pub platform_id: String,
+    /// A name for people to read. Never used to decide anything.
+    pub author: Option<String>,
+    pub text: String,
+    pub window: Option<WindowId>,
+    /// The platform's own form of it, kept as it came.
+    pub raw: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Accepted {
+    New {
+        inbound: InboundId,
+        conversation: ConversationId,
+    },
+    /// It was accepted before; nothing happens twice.
+    Repeat {
+        inbound: InboundId,
+        conversation: ConversationId,
+    },
+}
+
+/// Longest text of one inbound message, in bytes. Platforms allow far less; a console paste may be long.
+pub const INBOUND_TEXT_LIMIT: usize = 256 * 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptError {
+    #[error(
+        "a message of {bytes} bytes is too long: at most {INBOUND_TEXT_LIMIT} are taken; put it in a file and send its path"
+    )]
+    TooLong { bytes: usize },
+    #[error("no account {0} is configured here")]
+    UnknownAccount(AccountName),
+    #[error("there is no open window {0}; open the page again")]
+    UnknownWindow(WindowId),
+    #[error("the gateway is stopping; send it again in a moment")]
+    Stopping,
+    #[error("storing it")]
+    Store(#[from] StoreError),
+}

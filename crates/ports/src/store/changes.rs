@@ -1,0 +1,252 @@
+//! What can be written: rows of one conversation, each change with the state it expects.
+
+use homing_domain::ids::*;
+use homing_domain::notification::{Kind, State};
+use homing_domain::origin::Origin;
+use homing_domain::owner::Owner;
+use homing_domain::process::{Consumption, Ending};
+use homing_domain::session::{Boundary, Current};
+use homing_domain::time::Timestamp;
+
+use super::{ProcessKind, Role, Source, TurnEnd, TurnKind, Watched};
+use crate::platform::OutgoingKind;
+
+/// One transaction of one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub conversation: ConversationId,
+    pub at: Timestamp,
+    pub changes: Vec<Change>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Committed {
+    Done,
+    /// The change at `index` found a state it does not expect. Nothing happened.
+    Unmet {
+        index: usize,
+        what: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Unmet if the conversation was reset, resumed, branched or compressed since.
+    RequireGeneration(u64),
+
+    /// A new lineage with its first session. `parent` for a branch.
+    StartLineage {
+        lineage: LineageId,
+        session: SessionId,
+        parent: Option<SessionId>,
+        title: Option<String>,
+    },
+    /// Ends `from` (the lineage's tip, not ended) as `compressed` and continues it with `session` (OWN-11).
+    Continue {
+        lineage: LineageId,
+        from: SessionId,
+        session: SessionId,
+        summary: String,
+    },
+    /// Ends the tip and closes the lineage. Unmet if it is closed: the first reason wins (OWN-13).
+    CloseLineage {
+        lineage: LineageId,
+        boundary: Boundary,
+    },
+    /// Moves the conversation's pointer; its generation grows by one.
+    Point(Option<Current>),
+    Title {
+        session: SessionId,
+        title: String,
+    },
+
+    Append(NewMessage),
+    /// The notification is in this lineage's history from now on. Unmet if it is already: at most once, whatever crashes (OWN-65).
+    EnterHistory {
+        lineage: LineageId,
+        session: SessionId,
+        notification: NotificationId,
+    },
+
+    /// A turn takes a queued message. Unmet if it was taken or is done.
+    TakeInbound {
+        inbound: InboundId,
+        turn: TurnId,
+    },
+    /// Handled. From queued or taken.
+    FinishInbound {
+        inbound: InboundId,
+    },
+    /// Back in the queue: its turn was interrupted before it did anything.
+    RequeueInbound {
+        inbound: InboundId,
+    },
+
+    StartTurn {
+        turn: TurnId,
+        session: SessionId,
+        lineage: LineageId,
+        kind: TurnKind,
+    },
+    /// It begins a tool: from here on it is never run again silently.
+    CountTool {
+        turn: TurnId,
+    },
+    /// Unmet if it does not run any more.
+    EndTurn {
+        turn: TurnId,
+        end: TurnEnd,
+        error: Option<String>,
+    },
+
+    /// With its owner and every setting, before anything runs (OWN-20).
+    AddProcess(NewProcess),
+    /// From starting. Unmet if it has ended already, which is no error: short programs are fast.
+    ProcessStarted {
+        process: ProcessId,
+    },
+    /// From starting: it could not be executed.
+    ProcessFailed {
+        process: ProcessId,
+        failure: String,
+    },
+    /// From starting or running. Goes together with its notification (OWN-24).
+    ProcessEnded {
+        process: ProcessId,
+        ending: Ending,
+        ended_at: Timestamp,
+        output_total: u64,
+        output_tail: Vec<u8>,
+    },
+    /// The agent has the result, or it was stopped on purpose. Unmet if it is marked already, or if `lineage` does not own it (OWN-44).
+    Consume {
+        process: ProcessId,
+        lineage: LineageId,
+        how: Consumption,
+    },
+    /// `/adopt`: another owner, and an earlier consumption no longer counts (OWN-42).
+    Adopt {
+        process: ProcessId,
+        owner: Owner,
+    },
+    Watched {
+        process: ProcessId,
+        watched: Watched,
+    },
+
+    /// Unique on (source, kind, sequence); unmet if it exists.
+    AddNotification {
+        notification: NotificationId,
+        source: Source,
+        kind: Kind,
+        sequence: u32,
+        content: String,
+    },
+    /// Every move of a notification, with its reason and facts (OWN-43). Unmet if it is not in `from`.
+    Decide(Decision),
+
+    Enqueue(NewOutgoing),
+    /// Everything of this lineage that has not left. Cancels any number, none included.
+    CancelQueued {
+        lineage: LineageId,
+        reason: String,
+    },
+    /// Queued or uncertain → sending, as attempt number `attempt`. Unmet unless `attempt` is the last one plus one.
+    Sending {
+        outbox: OutboxId,
+        attempt: u32,
+    },
+    /// Settles exactly this attempt; unmet if another one is under way.
+    Sent {
+        outbox: OutboxId,
+        attempt: u32,
+        platform_message: Option<String>,
+    },
+    SendAgain {
+        outbox: OutboxId,
+        attempt: u32,
+        not_before: Timestamp,
+        reason: String,
+    },
+    SendUncertain {
+        outbox: OutboxId,
+        attempt: u32,
+        not_before: Timestamp,
+        reason: String,
+    },
+    SendDead {
+        outbox: OutboxId,
+        attempt: u32,
+        reason: String,
+    },
+
+    /// Opens it, or touches it if it is open on this conversation. Unmet if it was closed.
+    OpenWindow {
+        window: WindowId,
+    },
+    TouchWindow {
+        window: WindowId,
+    },
+    CloseWindow {
+        window: WindowId,
+    },
+
+    AddDelegation {
+        delegation: DelegationId,
+        owner: Owner,
+        task: String,
+    },
+    /// From running.
+    EndDelegation {
+        delegation: DelegationId,
+        state: String,
+        result: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    pub id: MessageId,
+    pub session: SessionId,
+    pub turn: Option<TurnId>,
+    pub role: Role,
+    pub author: Option<String>,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewProcess {
+    pub id: ProcessId,
+    pub owner: Owner,
+    pub turn: Option<TurnId>,
+    pub kind: ProcessKind,
+    pub command: String,
+    pub directory: String,
+    pub notify: bool,
+    pub watch: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    pub notification: NotificationId,
+    pub from: State,
+    pub to: State,
+    pub reason: Option<String>,
+    pub facts: String,
+    /// The turn that claims it, or that delivered it.
+    pub turn: Option<TurnId>,
+    /// A background turn failed on it: counts one attempt.
+    pub failed_attempt: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewOutgoing {
+    pub id: OutboxId,
+    pub lineage: Option<LineageId>,
+    pub turn: Option<TurnId>,
+    pub kind: OutgoingKind,
+    pub origin: Origin,
+    pub window: Option<WindowId>,
+    pub text: String,
+}

@@ -1,0 +1,359 @@
+//! What the store answers with.
+
+use homing_domain::ids::*;
+use homing_domain::key::SessionKey;
+use homing_domain::notification::{Kind, State};
+use homing_domain::origin::Origin;
+use homing_domain::owner::Owner;
+use homing_domain::process::{Consumption, Ending, ProcessState};
+use homing_domain::session::{Boundary, Current, EndReason};
+use homing_domain::time::Timestamp;
+
+use crate::platform::OutgoingKind;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationRow {
+    pub id: ConversationId,
+    pub key: SessionKey,
+    /// The origin of its newest inbound message; before one, that of the key.
+    pub origin: Origin,
+    pub current: Option<Current>,
+    /// Grows with every reset, resume, branch and compression.
+    pub generation: u64,
+    pub created_at: Timestamp,
+    pub active_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    pub id: SessionId,
+    pub conversation: ConversationId,
+    pub lineage: LineageId,
+    /// The session that this one continues.
+    pub continues: Option<SessionId>,
+    /// The session that this one was branched from.
+    pub parent: Option<SessionId>,
+    pub title: Option<String>,
+    /// What compression kept of the sessions before.
+    pub summary: Option<String>,
+    pub started_at: Timestamp,
+    pub ended: Option<(EndReason, Timestamp)>,
+    /// Messages in it.
+    pub messages: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineageRow {
+    pub id: LineageId,
+    pub conversation: ConversationId,
+    pub tip: SessionId,
+    pub closed: Option<(Boundary, Timestamp)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    Person,
+    Agent,
+    /// A notification block (OWN-65).
+    Notification,
+    /// Homing's own: command replies, notices.
+    System,
+}
+
+impl Role {
+    pub const ALL: [Role; 4] = [Role::Person, Role::Agent, Role::Notification, Role::System];
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Person => "person",
+            Role::Agent => "agent",
+            Role::Notification => "notification",
+            Role::System => "system",
+        }
+    }
+    pub fn parse(text: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == text)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    pub id: MessageId,
+    pub session: SessionId,
+    pub turn: Option<TurnId>,
+    pub role: Role,
+    pub author: Option<String>,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboundRow {
+    pub id: InboundId,
+    pub conversation: ConversationId,
+    pub origin: Origin,
+    pub author: Option<String>,
+    pub text: String,
+    pub window: Option<WindowId>,
+    /// The turn that took it; `None` while it is queued.
+    pub turn: Option<TurnId>,
+    pub received_at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnKind {
+    Foreground,
+    Background,
+}
+
+impl TurnKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            TurnKind::Foreground => "foreground",
+            TurnKind::Background => "background",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnEnd {
+    Done,
+    Failed,
+    /// `/stop`, or a boundary.
+    Cancelled,
+    /// The gateway died while it ran.
+    Interrupted,
+}
+
+impl TurnEnd {
+    pub const fn name(self) -> &'static str {
+        match self {
+            TurnEnd::Done => "done",
+            TurnEnd::Failed => "failed",
+            TurnEnd::Cancelled => "cancelled",
+            TurnEnd::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A turn that runs, or ran when the gateway died.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnRow {
+    pub id: TurnId,
+    pub conversation: ConversationId,
+    pub session: SessionId,
+    pub lineage: LineageId,
+    pub kind: TurnKind,
+    /// Tools that it had begun.
+    pub tools: u32,
+    pub started_at: Timestamp,
+}
+
+/// Whether it is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProcessKind {
+    /// Part of a turn: its answer is the result.
+    Foreground,
+    Task,
+    /// Runs until it is stopped.
+    Service,
+}
+
+impl ProcessKind {
+    pub const ALL: [ProcessKind; 3] = [
+        ProcessKind::Foreground,
+        ProcessKind::Task,
+        ProcessKind::Service,
+    ];
+    pub const fn name(self) -> &'static str {
+        match self {
+            ProcessKind::Foreground => "foreground",
+            ProcessKind::Task => "task",
+            ProcessKind::Service => "service",
+        }
+    }
+    pub fn parse(text: &str) -> Option<ProcessKind> {
+        ProcessKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == text)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRow {
+    pub id: ProcessId,
+    pub owner: Owner,
+    pub kind: ProcessKind,
+    pub command: String,
+    pub directory: String,
+    pub notify: bool,
+    pub watch: Vec<String>,
+    pub state: ProcessState,
+    pub ending: Option<Ending>,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub output_total: u64,
+    /// The last bytes of its output, kept with the exit (OWN-24).
+    pub output_tail: Vec<u8>,
+    /// A failed start says why.
+    pub failure: Option<String>,
+    pub consumed: Option<Consumption>,
+    /// Watch notifications made so far, and how far its output has been read for them.
+    pub watched: Watched,
+}
+
+/// How far watching has come. Stored with each match, so that a restart neither repeats nor skips one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Watched {
+    pub scanned: u64,
+    pub matches: u32,
+    pub notifications: u32,
+    pub switched_off: bool,
+}
+
+/// What a notification is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    Process(ProcessId),
+    Delegation(DelegationId),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotificationRow {
+    pub id: NotificationId,
+    pub conversation: ConversationId,
+    pub source: Source,
+    pub kind: Kind,
+    /// 0 for an ending; counts matches.
+    pub sequence: u32,
+    pub state: State,
+    /// Of a hold or a settled state: `parked`, `session_reset`, `waited`, ….
+    pub reason: Option<String>,
+    /// Lines that matched, a delegation's summary. Bounded by the watcher.
+    pub content: String,
+    /// Since when it has been held, across releases that changed nothing.
+    pub held_since: Option<Timestamp>,
+    /// Background turns that failed on it (OWN-68).
+    pub attempts: u32,
+    /// The turn that claimed or delivered it.
+    pub turn: Option<TurnId>,
+    /// The session whose history it entered.
+    pub session: Option<SessionId>,
+    pub created_at: Timestamp,
+    pub settled_at: Option<Timestamp>,
+}
+
+/// A notification that waits, with what its verdict needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenNotification {
+    pub notification: NotificationRow,
+    /// `None` if the stamp is missing or names a session that is not there (OWN-39).
+    pub owner: Option<Owner>,
+    /// The owner's lineage, if the store has it.
+    pub lineage: Option<LineageRow>,
+    /// The process it is about.
+    pub process: Option<ProcessRow>,
+    pub delegation: Option<DelegationRow>,
+}
+
+/// One decision about a notification: what `explain` prints (OWN-43).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionRow {
+    pub at: Timestamp,
+    pub from: State,
+    pub to: State,
+    pub reason: Option<String>,
+    /// The facts it was decided on, for people.
+    pub facts: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OutboxState {
+    Queued,
+    Sending,
+    /// The gateway died, or the connection broke, while it was sent.
+    Uncertain,
+    Sent,
+    /// Its lineage was closed before it went out.
+    Cancelled,
+    /// Refused for good; kept with its reason (OWN-73).
+    Dead,
+}
+
+impl OutboxState {
+    pub const ALL: [OutboxState; 6] = [
+        OutboxState::Queued,
+        OutboxState::Sending,
+        OutboxState::Uncertain,
+        OutboxState::Sent,
+        OutboxState::Cancelled,
+        OutboxState::Dead,
+    ];
+    pub const fn name(self) -> &'static str {
+        match self {
+            OutboxState::Queued => "queued",
+            OutboxState::Sending => "sending",
+            OutboxState::Uncertain => "uncertain",
+            OutboxState::Sent => "sent",
+            OutboxState::Cancelled => "cancelled",
+            OutboxState::Dead => "dead",
+        }
+    }
+    pub fn parse(text: &str) -> Option<OutboxState> {
+        OutboxState::ALL
+            .into_iter()
+            .find(|state| state.name() == text)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutboxRow {
+    pub id: OutboxId,
+    pub conversation: ConversationId,
+    /// The lineage it speaks for; `None` for command replies.
+    pub lineage: Option<LineageId>,
+    pub turn: Option<TurnId>,
+    pub kind: OutgoingKind,
+    pub origin: Origin,
+    pub window: Option<WindowId>,
+    pub text: String,
+    pub state: OutboxState,
+    pub attempt: u32,
+    /// Not before this moment.
+    pub not_before: Timestamp,
+    /// Of the last failed attempt, or why it is cancelled or dead.
+    pub reason: Option<String>,
+    pub platform_message: Option<String>,
+    pub created_at: Timestamp,
+    pub settled_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowRow {
+    pub id: WindowId,
+    pub conversation: ConversationId,
+    pub opened_at: Timestamp,
+    pub active_at: Timestamp,
+    pub closed_at: Option<Timestamp>,
+}
+
+/// A sub-agent. The table is made for what comes; nothing writes it yet but the store's own tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DelegationRow {
+    pub id: DelegationId,
+    pub owner: Owner,
+    pub task: String,
+    /// `running`, `finished`, `failed`, `interrupted`.
+    pub state: String,
+    pub result: Option<String>,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub conversations: u64,
+    pub live_processes: u64,
+    /// By state name.
+    pub notifications: Vec<(String, u64)>,
+    pub outbox: Vec<(String, u64)>,
+}

@@ -1,0 +1,174 @@
+//! What an agent may call, bound to one session.
+//!
+//! **Invariant:** a tool acts for the session it was made for, passed explicitly (OWN-21). What it writes is guarded in the same transaction:
+//! if the session's turn is over or the conversation has moved on, nothing happens. A process of another conversation is refused (OWN-44).
+//! **Absent on purpose:** a "current session", and the mailbox: a long tool blocks nobody but its own turn.
+
+mod environment;
+mod process;
+mod terminal;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use homing_domain::ids::{ProcessId, TurnId};
+use homing_domain::owner::Owner;
+use homing_ports::agent::{ToolAnswer, ToolCall, ToolError, Toolbox};
+use homing_ports::processes::{Processes, StartRequest};
+use homing_ports::store::{Change, Commit, Committed, MessageRow, NewProcess, Store};
+use homing_ports::{Clock, IdSource};
+use tokio_util::sync::CancellationToken;
+
+/// What the tools need of the watcher.
+#[async_trait]
+pub trait Supervision: Send + Sync + 'static {
+    /// Commits the row under its guards, then starts it (OWN-20).
+    async fn begin(
+        &self,
+        new: NewProcess,
+        request: StartRequest,
+        guards: Vec<Change>,
+    ) -> Result<ProcessId, ToolError>;
+    /// Returns once its end is committed.
+    async fn ended(&self, process: ProcessId);
+}
+
+/// What all sessions' tools share.
+#[derive(Clone)]
+pub struct Workshop {
+    pub store: Arc<dyn Store>,
+    pub processes: Arc<dyn Processes>,
+    pub supervision: Arc<dyn Supervision>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: IdSource,
+    pub workspace: std::path::PathBuf,
+    /// Variables for every child, beside the session context (OWN-22).
+    pub child_environment: Vec<(String, String)>,
+    /// What lets a child act for its owner (OWN-22).
+    pub control: Option<ControlAccess>,
+    pub kill_grace: Duration,
+}
+
+/// How a child reaches the gateway: a socket, and a token that is valid for its own owner only (OWN-22).
+#[derive(Clone)]
+pub struct ControlAccess {
+    pub socket: std::path::PathBuf,
+    pub token: Arc<dyn Fn(ProcessId) -> String + Send + Sync>,
+}
+
+impl fmt::Debug for ControlAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ControlAccess")
+            .field("socket", &self.socket)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What holds a tool to its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// It must still run when the tool writes.
+    Turn(TurnId),
+    /// A call without a turn: the conversation must not have moved on.
+    Generation(u64),
+    /// A call of a process, for the owner it carries. What it starts has the same owner, and shares its fate.
+    Owner,
+}
+
+/// The tools of one session.
+pub struct SessionTools {
+    workshop: Workshop,
+    owner: Owner,
+    key: String,
+    bound: Bound,
+    cancel: CancellationToken,
+}
+
+impl SessionTools {
+    pub fn new(
+        workshop: Workshop,
+        owner: Owner,
+        key: String,
+        bound: Bound,
+        cancel: CancellationToken,
+    ) -> Self {
+        Self {
+            workshop,
+            owner,
+            key,
+            bound,
+            cancel,
+        }
+    }
+
+    fn guards(&self) -> Vec<Change> {
+        match self.bound {
+            Bound::Turn(turn) => vec![Change::CountTool { turn }],
+            Bound::Generation(generation) => vec![Change::RequireGeneration(generation)],
+            Bound::Owner => Vec::new(),
+        }
+    }
+
+    fn turn(&self) -> Option<TurnId> {
+        match self.bound {
+            Bound::Turn(turn) => Some(turn),
+            Bound::Generation(_) | Bound::Owner => None,
+        }
+    }
+
+    async fn commit(&self, changes: Vec<Change>) -> Result<Committed, ToolError> {
+        let commit = Commit {
+            conversation: self.owner.conversation,
+            at: self.workshop.clock.now(),
+            changes,
+        };
+        Ok(self.workshop.store.commit(commit).await?)
+    }
+}
+
+#[async_trait]
+impl Toolbox for SessionTools {
+    async fn call(&self, call: ToolCall) -> Result<ToolAnswer, ToolError> {
+        match call {
+            ToolCall::Run { command } => self.run(command).await,
+            ToolCall::Start(start) => self.start(start).await,
+            ToolCall::Wait { process, limit } => self.wait(process, limit).await,
+            ToolCall::Log {
+                process,
+                from,
+                limit,
+            } => self.log(process, from, limit).await,
+            ToolCall::Poll { process } => self.poll(process).await,
+            ToolCall::List => self.list().await,
+            ToolCall::Kill { process } => self.kill(process).await,
+        }
+    }
+
+    async fn history(&self, limit: usize) -> Result<Vec<MessageRow>, ToolError> {
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        Ok(self
+            .workshop
+            .store
+            .history(self.owner.session, limit)
+            .await?)
+    }
+}
+
+impl fmt::Debug for SessionTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionTools")
+            .field("key", &self.key)
+            .field("bound", &self.bound)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Workshop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workshop")
+            .field("workspace", &self.workspace)
+            .finish_non_exhaustive()
+    }
+}

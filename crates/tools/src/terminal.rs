@@ -1,0 +1,116 @@
+//! Running commands: to their end, or in the background.
+
+use homing_domain::ids::ProcessId;
+use homing_domain::process::{Ending, ProcessState};
+use homing_ports::agent::{StartCall, ToolAnswer, ToolError};
+use homing_ports::processes::{Input, OutputKeep, Program, StartRequest};
+use homing_ports::store::{NewProcess, ProcessKind};
+
+use crate::{SessionTools, environment};
+
+/// Bytes of a foreground command's output that are answered.
+const ANSWERED: usize = 8 * 1024;
+/// Longest command, in bytes: what one argument of a program may have on Linux, less room for the rest.
+const COMMAND_LIMIT: usize = 100 * 1024;
+/// Most watch patterns of one process.
+const PATTERNS: usize = 20;
+
+impl SessionTools {
+    pub(crate) async fn run(&self, command: String) -> Result<ToolAnswer, ToolError> {
+        let call = StartCall {
+            command,
+            notify: false,
+            watch: Vec::new(),
+            window: None,
+        };
+        let process = self.begin(call, ProcessKind::Foreground).await?;
+        if self
+            .cancel
+            .run_until_cancelled(self.workshop.supervision.ended(process))
+            .await
+            .is_none()
+        {
+            self.end_tree(process).await?;
+            return Err(ToolError::Cancelled);
+        }
+        let row = self.row(process).await?;
+        match (row.state, row.ending) {
+            (ProcessState::Failed, _) => Err(ToolError::Refused(
+                row.failure.unwrap_or_else(|| "cannot run it".into()),
+            )),
+            (_, ending) => Ok(ToolAnswer::Ran {
+                process,
+                ending: ending.unwrap_or(Ending::Lost(
+                    homing_domain::process::LostReason::SupervisorGone,
+                )),
+                output: last(row.output_tail, ANSWERED),
+                output_total: row.output_total,
+                ran_for: row.ended_at.unwrap_or(row.created_at).since(row.created_at),
+            }),
+        }
+    }
+
+    pub(crate) async fn start(&self, call: StartCall) -> Result<ToolAnswer, ToolError> {
+        let process = self.begin(call, ProcessKind::Task).await?;
+        Ok(ToolAnswer::Started { process })
+    }
+
+    async fn begin(&self, call: StartCall, kind: ProcessKind) -> Result<ProcessId, ToolError> {
+        check(&call)?;
+        let process = self.workshop.ids.next::<ProcessId>();
+        let mut owner = self.owner.clone();
+        owner.window = call.window.or(owner.window);
+        let environment = environment::build(&self.workshop, &owner, &self.key, process);
+        let request = StartRequest {
+            process,
+            program: Program::Shell(call.command.clone()),
+            directory: self.workshop.workspace.clone(),
+            environment,
+            input: Input::Empty,
+            terminal: None,
+            signal_output: !call.watch.is_empty(),
+            keep: OutputKeep::default(),
+        };
+        let new = NewProcess {
+            id: process,
+            owner,
+            turn: self.turn(),
+            kind,
+            command: call.command,
+            directory: self.workshop.workspace.display().to_string(),
+            notify: call.notify,
+            watch: call.watch,
+        };
+        self.workshop
+            .supervision
+            .begin(new, request, self.guards())
+            .await
+    }
+}
+
+fn check(call: &StartCall) -> Result<(), ToolError> {
+    let refused = |why: String| Err(ToolError::Refused(why));
+    if call.command.trim().is_empty() {
+        return refused("the command is empty".into());
+    }
+    if call.command.len() > COMMAND_LIMIT {
+        return refused(format!(
+            "the command has {} bytes, at most {COMMAND_LIMIT} are taken; put it in a script",
+            call.command.len()
+        ));
+    }
+    if call.command.contains('\0') {
+        return refused("the command contains a NUL byte".into());
+    }
+    if call.watch.len() > PATTERNS {
+        return refused(format!(
+            "{} watch patterns, at most {PATTERNS} are taken; join some in one `re:a|b`",
+            call.watch.len()
+        ));
+    }
+    Ok(())
+}
+
+fn last(mut bytes: Vec<u8>, limit: usize) -> Vec<u8> {
+    bytes.split_off(bytes.len().saturating_sub(limit))
+}

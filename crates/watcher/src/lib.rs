@@ -1,0 +1,14 @@
+//! The watcher: pins each process to its owner, sees its end and its matches, and makes notifications of them.
+//!
+//! **Invariant:** a process's owner and settings are committed before anything runs (OWN-20); its end, its last output and its notification
+//! are one transaction (OWN-24). A wake carries no facts: everything is read again from the run folder and the store.
+//! **Absent on purpose:** telling. Whether and where a notification is told is judged in its conversation's own task; here are only the
+//! facts for that ([`facts`]).
+
+pub mod facts;
+mod live;
+mod pattern;
+mod service;
+
+pub use pattern::{PatternError, Patterns};
+pub use service::{BeginError, Watcher, WatcherParts};

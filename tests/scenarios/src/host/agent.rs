@@ -1,0 +1,225 @@
+//! The scripted agent: says something to everyone, and stays running where it is told to.
+//!
+//! **Invariant:** a background turn is reported to the runner before it is answered.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use homing_domain::ids::{ProcessId, SessionId};
+use homing_domain::key::SessionKey;
+use homing_ports::agent::{
+    AboutItem, Agent, AgentError, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
+};
+use homing_ports::store::{MessageRow, Source};
+use tokio_util::sync::CancellationToken;
+
+use crate::protocol::{BackgroundTurn, Line};
+
+/// Characters of a text that an answer repeats.
+const REPEATED: usize = 1_500;
+
+#[derive(Debug)]
+pub struct ScriptedAgent {
+    slow_background_turns: bool,
+    script: Mutex<Script>,
+    /// Turns that stay running because they were told to.
+    lingering: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Script {
+    /// Messages whose turn is to be held.
+    to_hold: HashMap<SessionKey, Vec<String>>,
+    held: HashMap<SessionKey, HeldTurn>,
+    labels: HashMap<ProcessId, String>,
+}
+
+#[derive(Debug, Clone)]
+struct HeldTurn {
+    tools: Arc<dyn Toolbox>,
+    release: CancellationToken,
+}
+
+impl ScriptedAgent {
+    pub fn new(slow_background_turns: bool, labels: Vec<(ProcessId, String)>) -> ScriptedAgent {
+        let script = Script {
+            labels: labels.into_iter().collect(),
+            ..Script::default()
+        };
+        ScriptedAgent {
+            slow_background_turns,
+            script: Mutex::new(script),
+            lingering: AtomicUsize::new(0),
+        }
+    }
+
+    /// The turn that answers this text at `at` stays running until it is released or cancelled.
+    pub fn hold(&self, at: SessionKey, text: String) {
+        self.lock().to_hold.entry(at).or_default().push(text);
+    }
+
+    /// `false` if nothing is held, or about to be.
+    pub fn release(&self, at: &SessionKey) -> bool {
+        let mut script = self.lock();
+        match script.held.remove(at) {
+            Some(held) => {
+                held.release.cancel();
+                true
+            }
+            None => script.to_hold.remove(at).is_some(),
+        }
+    }
+
+    /// The tools of the turn that is held here.
+    pub fn tools(&self, at: &SessionKey) -> Option<Arc<dyn Toolbox>> {
+        self.lock().held.get(at).map(|held| Arc::clone(&held.tools))
+    }
+
+    pub fn holds(&self, at: &SessionKey) -> bool {
+        self.lock().held.contains_key(at)
+    }
+
+    pub fn lingering(&self) -> usize {
+        self.lingering.load(Ordering::Acquire)
+    }
+
+    pub fn name(&self, process: ProcessId, label: String) {
+        self.lock().labels.insert(process, label);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_to_be_held(&self, at: &SessionKey, text: &str) -> bool {
+        let mut script = self.lock();
+        let Some(texts) = script.to_hold.get_mut(at) else {
+            return false;
+        };
+        let Some(index) = texts.iter().position(|wanted| wanted.trim() == text.trim()) else {
+            return false;
+        };
+        texts.remove(index);
+        true
+    }
+
+    /// Stays until released. What it says of a cancelled turn is not sent.
+    async fn stay(
+        &self,
+        at: &SessionKey,
+        tools: Arc<dyn Toolbox>,
+        cancel: &CancellationToken,
+    ) -> Result<(), AgentError> {
+        let release = CancellationToken::new();
+        self.lock().held.insert(
+            at.clone(),
+            HeldTurn {
+                tools,
+                release: release.clone(),
+            },
+        );
+        let _lingers = Lingers::new(&self.lingering);
+        tokio::select! {
+            () = release.cancelled() => Ok(()),
+            () = cancel.cancelled() => {
+                self.lock().held.remove(at);
+                Err(AgentError::Cancelled)
+            }
+        }
+    }
+
+    async fn background(
+        &self,
+        request: &TurnRequest,
+        items: &[AboutItem],
+        plain: &str,
+        cancel: &CancellationToken,
+    ) -> Result<TurnAnswer, AgentError> {
+        let about = items.iter().map(|item| source(item.source)).collect();
+        let report = BackgroundTurn {
+            turn: request.turn,
+            at: request.key.clone(),
+            session: request.session,
+            about,
+        };
+        super::say(&Line::Turn(report)).map_err(|error| AgentError::Failed(error.to_string()))?;
+        if self.slow_background_turns {
+            let _lingers = Lingers::new(&self.lingering);
+            cancel.cancelled().await;
+            return Err(AgentError::Cancelled);
+        }
+        let names: Vec<String> = items.iter().map(|item| self.named(item.source)).collect();
+        Ok(TurnAnswer {
+            text: format!("About {}:\n{}", names.join(", "), cut(plain)),
+        })
+    }
+
+    fn named(&self, one: Source) -> String {
+        let label = match one {
+            Source::Process(process) => self.lock().labels.get(&process).cloned(),
+            Source::Delegation(_) => None,
+        };
+        label.map_or_else(|| source(one), |label| format!("{label} ({})", source(one)))
+    }
+}
+
+fn source(source: Source) -> String {
+    match source {
+        Source::Process(id) => id.to_string(),
+        Source::Delegation(id) => id.to_string(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(REPEATED).collect()
+}
+
+/// Counts itself for as long as it is there.
+struct Lingers<'a>(&'a AtomicUsize);
+
+impl<'a> Lingers<'a> {
+    fn new(count: &'a AtomicUsize) -> Lingers<'a> {
+        count.fetch_add(1, Ordering::AcqRel);
+        Lingers(count)
+    }
+}
+
+impl Drop for Lingers<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[async_trait]
+impl Agent for ScriptedAgent {
+    async fn turn(
+        &self,
+        request: TurnRequest,
+        tools: Arc<dyn Toolbox>,
+        cancel: CancellationToken,
+    ) -> Result<TurnAnswer, AgentError> {
+        match &request.about {
+            TurnAbout::Person { text, .. } => {
+                if self.is_to_be_held(&request.key, text) {
+                    self.stay(&request.key, tools, &cancel).await?;
+                }
+                Ok(TurnAnswer {
+                    text: format!("You said: {}", cut(text)),
+                })
+            }
+            TurnAbout::Background { items, plain, .. } => {
+                self.background(&request, items, plain, &cancel).await
+            }
+        }
+    }
+
+    async fn summarize(
+        &self,
+        session: SessionId,
+        history: &[MessageRow],
+    ) -> Result<String, AgentError> {
+        Ok(format!("{} messages of {session}", history.len()))
+    }
+}

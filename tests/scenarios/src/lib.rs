@@ -1,0 +1,21 @@
+//! Plays scenario files against the real gateway in a process of its own: real store, real processes, simulated platforms, a scripted agent.
+//!
+//! **Invariant:** a scenario fails only for what the gateway did; a file that cannot be meant is refused before anything runs.
+//! **Absent on purpose:** knowledge of how the gateway works. What is compared is what a platform got, what the agent was asked, and what the
+//! store holds.
+//!
+//! The program plays four parts, by its first argument: the runner, `host` (the gateway's process), `steer` (a background program).
+
+pub mod check;
+pub mod compare;
+pub mod keys;
+pub mod load;
+pub mod model;
+pub mod runner;
+
+mod gateway_process;
+pub mod host;
+mod protocol;
+mod scene;
+pub mod steer;
+mod steering;

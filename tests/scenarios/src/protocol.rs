@@ -1,0 +1,176 @@
+//! What the runner and the process that hosts the gateway say to each other: JSON lines over its standard input and output.
+//!
+//! **Invariant:** an event is in the pipe before what it reports goes on, so a SIGKILL right after loses none.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use homing_domain::ids::{ProcessId, SessionId, TurnId, WindowId};
+use homing_domain::key::{KeySettings, SessionKey};
+use serde::{Deserialize, Serialize};
+
+use crate::model::AutoResetReason;
+
+/// The first line to a host.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Setup {
+    /// The gateway's data folder.
+    pub data: PathBuf,
+    /// Where commands run.
+    pub workspace: PathBuf,
+    /// The simulated platforms.
+    pub simulator: String,
+    pub accounts: Vec<Account>,
+    pub per_user_in_groups: bool,
+    pub per_user_in_threads: bool,
+    /// The `config` step's object.
+    pub config: serde_json::Value,
+    /// How far the clock is ahead of the machine's.
+    pub clock_ahead: Duration,
+    pub store_fails: bool,
+    /// What the runner calls processes.
+    pub labels: Vec<(ProcessId, String)>,
+}
+
+impl Setup {
+    pub fn keys(&self) -> KeySettings {
+        KeySettings {
+            per_user_in_groups: self.per_user_in_groups,
+            per_user_in_threads: self.per_user_in_threads,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    pub profile: String,
+    pub platform: String,
+    pub account: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ask {
+    pub number: u64,
+    pub request: Request,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Request {
+    /// The foreground turn that answers this text stays running.
+    Hold {
+        at: SessionKey,
+        text: String,
+    },
+    Release {
+        at: SessionKey,
+    },
+    Tool {
+        at: SessionKey,
+        call: Call,
+    },
+    Compress {
+        at: SessionKey,
+        times: u32,
+    },
+    AutoReset {
+        at: SessionKey,
+        why: AutoResetReason,
+    },
+    OpenWindow {
+        window: WindowId,
+        at: SessionKey,
+    },
+    TouchWindow {
+        window: WindowId,
+    },
+    CloseWindow {
+        window: WindowId,
+    },
+    StoreFails(bool),
+    Advance {
+        by: Duration,
+        until: Quiet,
+    },
+    Settle(Quiet),
+    /// Which of these run.
+    Alive(Vec<ProcessId>),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Call {
+    Start {
+        label: String,
+        command: String,
+        notify: bool,
+        watch: Vec<String>,
+        window: Option<WindowId>,
+    },
+    Wait(ProcessId),
+    Log(ProcessId),
+    Poll(ProcessId),
+    List,
+    Kill(ProcessId),
+}
+
+/// What must be so, beside an idle gateway, before the next step.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Quiet {
+    /// Accounts that cannot be reached: as many adapters must know it.
+    pub down: Vec<Account>,
+    /// Processes that have ended: the store must know it.
+    pub ended: Vec<ProcessId>,
+    /// Bytes that were written: the watcher must have read them.
+    pub written: Vec<(ProcessId, u64)>,
+    /// A turn must be held here.
+    pub held: Option<SessionKey>,
+}
+
+/// A line from the host.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Line {
+    /// The gateway has started.
+    Ready,
+    /// It could not be started.
+    Refused(String),
+    Answer {
+        number: u64,
+        answer: Result<Answer, String>,
+    },
+    Turn(BackgroundTurn),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Answer {
+    Done,
+    Started(StartedProcess),
+    /// What a tool said, refusals included.
+    Said(String),
+    Clock {
+        ahead: Duration,
+    },
+    Alive(Vec<ProcessId>),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StartedProcess {
+    pub process: ProcessId,
+    pub supervisor: Pid,
+    pub program: Pid,
+}
+
+/// A pid is recycled, a pid with its start time is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pid {
+    pub pid: i32,
+    pub start_time: u64,
+}
+
+/// The scripted agent was asked for it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct BackgroundTurn {
+    pub turn: TurnId,
+    pub at: SessionKey,
+    pub session: SessionId,
+    /// Process and delegation ids.
+    pub about: Vec<String>,
+}

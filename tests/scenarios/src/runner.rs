@@ -1,0 +1,152 @@
+//! Plays scenarios side by side and prints a line for each, in the order of the files.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "printing is this program's job"
+)]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Parser;
+use tokio::sync::Semaphore;
+
+use crate::load::{self, Malformed};
+use crate::model::Scenario;
+use crate::scene::{self, Failed, Folder};
+
+/// Plays scenario files against a real gateway. Exits 0 if all scenarios passed, 1 if any failed, 2 if a file or an option cannot be used.
+#[derive(Debug, Parser)]
+#[command(name = "homing-scenarios")]
+pub struct Options {
+    /// Files with lists of scenarios (JSON).
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Only scenarios whose name contains this text.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// `sqlite` or `postgres://…`.
+    #[arg(long, default_value = "sqlite")]
+    store: String,
+    /// Platforms that are run through their real adapters.
+    #[arg(long, value_name = "PLATFORM", value_delimiter = ',')]
+    real: Vec<String>,
+    /// How many are played at a time; most of a scenario is waiting.
+    #[arg(long, default_value = "4", value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
+    /// Keep each scenario's folder, with the store and the gateway's log, and print where it is.
+    #[arg(long)]
+    keep: bool,
+}
+
+/// How a run ended, as the exit code says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    AllPassed,
+    SomeFailed,
+    /// Nothing was run.
+    Unusable,
+}
+
+impl Ended {
+    pub const fn code(self) -> u8 {
+        match self {
+            Ended::AllPassed => 0,
+            Ended::SomeFailed => 1,
+            Ended::Unusable => 2,
+        }
+    }
+}
+
+pub async fn run(options: Options) -> Ended {
+    let scenarios = match chosen(&options) {
+        Ok(scenarios) => scenarios,
+        Err(problems) => {
+            problems.iter().for_each(|problem| eprintln!("{problem}"));
+            return Ended::Unusable;
+        }
+    };
+    let at_once = Arc::new(Semaphore::new(options.jobs.into()));
+    let folder = if options.keep {
+        Folder::Kept
+    } else {
+        Folder::Removed
+    };
+    let mut playing = Vec::new();
+    for scenario in scenarios {
+        let name = scenario.name.clone();
+        playing.push((
+            name,
+            tokio::spawn(play(scenario, Arc::clone(&at_once), folder)),
+        ));
+    }
+    let mut ended = Ended::AllPassed;
+    for (name, outcome) in playing {
+        let outcome = outcome.await.unwrap_or_else(|error| {
+            Err(Failed {
+                step: 0,
+                why: format!("expected the runner to go on, seen {error}"),
+            })
+        });
+        if let Err(Failed { step, why }) = outcome {
+            println!("FAILED {name}: step {step}: {}", one_line(&why));
+            ended = Ended::SomeFailed;
+        } else {
+            println!("ok {name}");
+        }
+    }
+    ended
+}
+
+async fn play(scenario: Scenario, at_once: Arc<Semaphore>, folder: Folder) -> Result<(), Failed> {
+    // The semaphore is never closed.
+    let _turn = at_once.acquire().await;
+    scene::play(&scenario, folder).await
+}
+
+/// The scenarios to play, or everything that is in the way.
+fn chosen(options: &Options) -> Result<Vec<Scenario>, Vec<String>> {
+    usable(options).map_err(|problem| vec![problem])?;
+    let all = load::load(&options.files).map_err(|problems| {
+        problems
+            .iter()
+            .map(Malformed::to_string)
+            .collect::<Vec<_>>()
+    })?;
+    let Some(text) = &options.only else {
+        return Ok(all);
+    };
+    let chosen: Vec<_> = all
+        .into_iter()
+        .filter(|scenario| scenario.name.contains(text))
+        .collect();
+    if chosen.is_empty() {
+        Err(vec![format!(
+            "--only: no scenario's name contains \"{text}\""
+        )])
+    } else {
+        Ok(chosen)
+    }
+}
+
+fn usable(options: &Options) -> Result<(), String> {
+    if let Some(platform) = options.real.first() {
+        return Err(format!(
+            "--real: the adapter of `{platform}` is not there yet"
+        ));
+    }
+    match options.store.as_str() {
+        "sqlite" => Ok(()),
+        store if store.starts_with("postgres://") || store.starts_with("postgresql://") => {
+            Err("--store: the PostgreSQL store is not there yet".into())
+        }
+        store => Err(format!(
+            "--store: `{store}` is neither `sqlite` nor `postgres://…`"
+        )),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', " | ")
+}

@@ -1,0 +1,314 @@
+//! The actions, one function each. A step is over when it is quiet again.
+
+use homing_domain::key::SessionKey;
+use homing_domain::origin::{AccountName, Origin};
+use homing_ports::store::Queries as _;
+use homing_simulators::{Place, Post, Which};
+
+use super::{Failure, Scene};
+use crate::keys;
+use crate::model::{
+    AutoReset, Command, Compress, Delegate, Exit, Finish, GatewayIs, HowToEnd, Label, Message,
+    Output, Platform, PlatformIs, Spawn, Step, StoreIs, Tool, ToolOp, Window,
+};
+use crate::protocol::{Answer, Call, Request};
+use crate::steer::Order;
+
+impl Scene {
+    pub(super) async fn take(&mut self, number: usize, step: &Step) -> Result<(), Failure> {
+        let done = match step {
+            Step::Message(message) => return self.message(number, message).await,
+            Step::Expect(expect) => return self.expect(expect).await,
+            Step::Gateway(gateway) => return self.gateway(gateway.is).await,
+            Step::Config(_) => Ok(()),
+            Step::Release(release) => self
+                .ask(Request::Release {
+                    at: release.at.clone(),
+                })
+                .await
+                .map(drop),
+            Step::Command(command) => self.command(command),
+            Step::Label(label) => self.label(label).await,
+            Step::Spawn(spawn) => self.spawn(spawn).await,
+            Step::Output(output) => self.output(output).await,
+            Step::Exit(exit) => self.exit(exit).await,
+            Step::Delegate(delegate) => self.delegate(delegate),
+            Step::Finish(finish) => self.finish(finish),
+            Step::Tool(tool) => self.tool(tool).await,
+            Step::Compress(compress) => self.compress(compress).await,
+            Step::AutoReset(reset) => self.auto_reset(reset).await,
+            Step::Window(window) => self.window(window).await,
+            Step::Platform(platform) => self.platform(platform),
+            Step::Store(store) => self.fail_store(store.is).await,
+            Step::Clock(clock) => self.advance(clock.advance).await,
+        };
+        done.map_err(expected)?;
+        self.settle(None).await.map_err(expected)
+    }
+
+    async fn message(&mut self, number: usize, message: &Message) -> Result<(), Failure> {
+        let text = message
+            .text
+            .clone()
+            .unwrap_or_else(|| format!("message of step {number}"));
+        let held = message.hold.then(|| message.at.clone());
+        if let Some(at) = held.clone() {
+            self.ask(Request::Hold {
+                at,
+                text: text.clone(),
+            })
+            .await
+            .map_err(expected)?;
+        }
+        self.write(&message.at, message.user.as_deref(), text)?;
+        self.settle(held).await.map_err(expected)
+    }
+
+    fn command(&mut self, command: &Command) -> Result<(), Failure> {
+        self.last_command = Some((command.at.clone(), self.platforms.sent_count()));
+        self.write(
+            &command.at,
+            command.user.as_deref(),
+            self.filled(&command.text),
+        )
+    }
+
+    fn write(&self, at: &SessionKey, user: Option<&str>, text: String) -> Result<(), Failure> {
+        let origin = keys::origin(at, user, self.plan.keys)?;
+        self.platforms
+            .post(&origin.account_name(), Post::new(&origin, text));
+        Ok(())
+    }
+
+    async fn label(&mut self, label: &Label) -> Result<(), Failure> {
+        let session = self.current_session(&label.at).await?;
+        let session = session.ok_or_else(|| format!("a session at {}, seen none", label.at))?;
+        self.sessions.insert(label.session.clone(), session);
+        Ok(())
+    }
+
+    pub(super) async fn current_session(
+        &self,
+        at: &SessionKey,
+    ) -> Result<Option<homing_domain::ids::SessionId>, Failure> {
+        let row = self
+            .store()
+            .await?
+            .conversation_by_key(at)
+            .await
+            .map_err(|error| format!("a store that answers, seen {error}"))?;
+        Ok(row
+            .and_then(|row| row.current)
+            .map(|current| current.session))
+    }
+
+    async fn spawn(&mut self, spawn: &Spawn) -> Result<(), Failure> {
+        if spawn.under.is_some() {
+            return Err(no_delegations());
+        }
+        let command = self
+            .steering
+            .command(&spawn.process)
+            .map_err(|error| error.to_string())?;
+        let window = spawn.window.as_deref().map(|label| self.window_id(label));
+        let call = Call::Start {
+            label: spawn.process.clone(),
+            command,
+            notify: spawn.notify,
+            watch: spawn.watch.clone(),
+            window,
+        };
+        match self
+            .ask(Request::Tool {
+                at: spawn.at.clone(),
+                call,
+            })
+            .await?
+        {
+            Answer::Started(started) => drop(self.processes.insert(spawn.process.clone(), started)),
+            other => return Err(format!("{} started, seen {other:?}", spawn.process)),
+        }
+        self.steering.connected(&spawn.process).await
+    }
+
+    async fn output(&mut self, output: &Output) -> Result<(), Failure> {
+        self.steering.write(&output.process, &output.text).await?;
+        *self.written.entry(output.process.clone()).or_default() += output.text.len() as u64;
+        Ok(())
+    }
+
+    async fn exit(&mut self, exit: &Exit) -> Result<(), Failure> {
+        let order = match exit.how {
+            HowToEnd::Code(code) => Order::Exit(code),
+            HowToEnd::Signal(signal) => Order::Signal(signal),
+        };
+        self.steering.end(&exit.process, order).await
+    }
+
+    async fn tool(&mut self, tool: &Tool) -> Result<(), Failure> {
+        let process = tool
+            .process
+            .as_ref()
+            .and_then(|label| self.processes.get(label))
+            .map(|process| process.process);
+        let call = match (tool.op, process) {
+            (ToolOp::List, _) => Call::List,
+            (ToolOp::Wait, Some(process)) => Call::Wait(process),
+            (ToolOp::Log, Some(process)) => Call::Log(process),
+            (ToolOp::Poll, Some(process)) => Call::Poll(process),
+            (ToolOp::Kill, Some(process)) => Call::Kill(process),
+            (ToolOp::Wait | ToolOp::Log | ToolOp::Poll | ToolOp::Kill, None) => {
+                return Err("a process that was started, seen none".into());
+            }
+        };
+        let said = self
+            .ask(Request::Tool {
+                at: tool.at.clone(),
+                call,
+            })
+            .await?;
+        tracing::debug!(?said, "a tool answered");
+        Ok(())
+    }
+
+    async fn compress(&mut self, compress: &Compress) -> Result<(), Failure> {
+        let request = Request::Compress {
+            at: compress.at.clone(),
+            times: compress.times,
+        };
+        self.ask(request)
+            .await
+            .map(drop)
+            .map_err(|why| format!("{} compressed, seen {why}", compress.at))
+    }
+
+    async fn auto_reset(&mut self, reset: &AutoReset) -> Result<(), Failure> {
+        let request = Request::AutoReset {
+            at: reset.at.clone(),
+            why: reset.why,
+        };
+        self.ask(request)
+            .await
+            .map(drop)
+            .map_err(|why| format!("{} looked at, seen {why}", reset.at))
+    }
+
+    async fn window(&mut self, window: &Window) -> Result<(), Failure> {
+        let request = match window {
+            Window::Open { window, at } => Request::OpenWindow {
+                window: self.window_id(window),
+                at: (**at).clone(),
+            },
+            Window::Close { window } => Request::CloseWindow {
+                window: self.window_id(window),
+            },
+            Window::Touch { window } => Request::TouchWindow {
+                window: self.window_id(window),
+            },
+        };
+        self.ask(request)
+            .await
+            .map(drop)
+            .map_err(|why| format!("the window to obey, seen {why}"))
+    }
+
+    fn platform(&self, platform: &Platform) -> Result<(), Failure> {
+        let targets: Vec<Which> = match platform.name.split_once('@') {
+            None => vec![Which::Platform(platform.name.clone())],
+            Some(_) => self
+                .plan
+                .accounts_called(&platform.name)
+                .cloned()
+                .map(Which::Account)
+                .collect(),
+        };
+        match &platform.is {
+            PlatformIs::Down => targets
+                .into_iter()
+                .for_each(|which| self.platforms.down(which)),
+            PlatformIs::Up => self.up(&platform.name, &targets),
+            PlatformIs::Gone(key) => {
+                let account: AccountName = Origin::from_key(key).account_name();
+                self.platforms.gone(Place {
+                    account,
+                    chat: key.chat.clone(),
+                    thread: key.thread.clone(),
+                });
+            }
+            PlatformIs::Slow(span) => targets
+                .into_iter()
+                .take(1)
+                .for_each(|which| self.platforms.slow_next(which, *span)),
+        }
+        Ok(())
+    }
+
+    /// A platform that comes up brings all its accounts up, however they went down.
+    fn up(&self, name: &str, targets: &[Which]) {
+        targets.iter().for_each(|which| self.platforms.up(which));
+        self.plan
+            .accounts_called(name)
+            .for_each(|account| self.platforms.up(&Which::Account(account.clone())));
+    }
+
+    async fn fail_store(&mut self, is: StoreIs) -> Result<(), Failure> {
+        self.store_fails = is == StoreIs::Failing;
+        if self.gateway.is_none() {
+            return Ok(());
+        }
+        self.ask(Request::StoreFails(self.store_fails))
+            .await
+            .map(drop)
+    }
+
+    async fn advance(&mut self, by: std::time::Duration) -> Result<(), Failure> {
+        if self.gateway.is_none() {
+            self.clock_ahead += by;
+            return Ok(());
+        }
+        let until = self.quiet(None);
+        if let Answer::Clock { ahead } = self.ask(Request::Advance { by, until }).await? {
+            self.clock_ahead = ahead;
+        }
+        Ok(())
+    }
+
+    async fn gateway(&mut self, is: GatewayIs) -> Result<(), Failure> {
+        let changed = match is {
+            GatewayIs::Started => self.start_gateway().await,
+            GatewayIs::Rebooted => self.reboot().await,
+            GatewayIs::Killed => match self.gateway.take() {
+                Some(gateway) => gateway.kill().await,
+                None => Ok(()),
+            },
+            GatewayIs::Stopped => match self.gateway.take() {
+                Some(gateway) => gateway.stop().await,
+                None => Ok(()),
+            },
+        };
+        changed.map_err(|error| format!("expected the gateway {is:?}, seen {error:#}"))?;
+        self.settle(None).await.map_err(expected)
+    }
+
+    fn delegate(&mut self, delegate: &Delegate) -> Result<(), Failure> {
+        self.lost_delegations.insert(delegate.delegation.clone());
+        Err(no_delegations())
+    }
+
+    fn finish(&mut self, finish: &Finish) -> Result<(), Failure> {
+        self.lost_delegations.remove(&finish.delegation);
+        Err(no_delegations())
+    }
+}
+
+fn no_delegations() -> Failure {
+    "a sub-agent, seen none: delegations are not there yet".into()
+}
+
+fn expected(why: Failure) -> Failure {
+    if why.starts_with("expected") {
+        why
+    } else {
+        format!("expected {why}")
+    }
+}
