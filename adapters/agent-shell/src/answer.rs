@@ -30,10 +30,7 @@ pub(crate) fn ran(answer: &ToolAnswer) -> String {
     else {
         return "That is not an answer I know how to tell.".into();
     };
-    let shown = match output_total {
-        0 => "(no output)".to_owned(),
-        total => block::output(output, *total, SHOWN),
-    };
+    let shown = block::output(output, *output_total, SHOWN);
     match ending {
         Ending::Code(0) => shown,
         Ending::Code(_) | Ending::Signal(_) | Ending::Lost(_) => {

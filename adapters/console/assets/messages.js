@@ -43,7 +43,9 @@ export function render(key, messages, window) {
   shown = key;
   const added = new Set(show(list, divided(withEchoes(key, messages)), (item) => item.id, line));
   const news = first ? [] : messages.filter((item) => added.has(item.id) && item.window && item.window === window);
-  news.forEach((item) => list.querySelector(`[data-key="${item.id}"]`)?.classList.add("news"));
+  // What nobody asked for just now is worth a glance; the answer to what was just written is looked at anyway.
+  const unasked = news.filter((item) => item.background || item.kind === "notice");
+  unasked.forEach((item) => list.querySelector(`[data-key="${item.id}"]`)?.classList.add("news"));
   if (follows) list.scrollTop = list.scrollHeight;
   return news;
 }

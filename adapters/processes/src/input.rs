@@ -35,9 +35,12 @@ pub(crate) enum Delivered {
 pub(crate) async fn command(folder: &Folder, command: Command) -> io::Result<Delivered> {
     match open(&folder.file(CONTROL))? {
         None => Ok(Delivered::NobodyThere),
-        Some(mut fifo) => write_all(&mut fifo, &command.to_bytes())
-            .await
-            .map(|()| Delivered::Yes),
+        Some(mut fifo) => match write_all(&mut fifo, &command.to_bytes()).await {
+            Ok(()) => Ok(Delivered::Yes),
+            // It went between our opening and our writing.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Delivered::NobodyThere),
+            Err(error) => Err(error),
+        },
     }
 }
 

@@ -1,6 +1,10 @@
 //! Figures of the store on this machine: `cargo run --release -p homing-store-sqlite --example measure`.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement: it prints, and fails loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a measurement: it prints, and fails loudly"
+)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,34 +31,58 @@ struct Talk {
 
 #[tokio::main]
 async fn main() {
-    let folder = tempfile::tempdir_in(std::env::args().nth(1).unwrap_or_else(|| ".".into())).unwrap();
+    let folder =
+        tempfile::tempdir_in(std::env::args().nth(1).unwrap_or_else(|| ".".into())).unwrap();
     let path = folder.path().join("homing.db");
     let ids = IdSource::new(Arc::new(SystemClock));
-    println!("anonymous memory before           {:>8} KiB", anonymous_kib());
+    println!(
+        "anonymous memory before           {:>8} KiB",
+        anonymous_kib()
+    );
     let store = SqliteStore::open(&path, ids.clone()).await.unwrap();
     store.take_over(AT).await.unwrap();
-    println!("anonymous memory, opened          {:>8} KiB", anonymous_kib());
+    println!(
+        "anonymous memory, opened          {:>8} KiB",
+        anonymous_kib()
+    );
 
     for tasks in [1, 8, 64] {
         let appended = appends(&store, &ids, tasks, Duration::from_secs(2)).await;
-        println!("durable single appends/s by {tasks:<2}    {:>8.0}   ({:.0} µs of CPU each)", appended.0, appended.1);
+        println!(
+            "durable single appends/s by {tasks:<2}    {:>8.0}   ({:.0} µs of CPU each)",
+            appended.0, appended.1
+        );
     }
     for tasks in [1, 8, 64] {
         let (messages, cpu) = messages(&store, &ids, tasks, Duration::from_secs(3)).await;
-        println!("whole messages/s by {tasks:<2}            {messages:>8.0}   ({cpu:.0} µs of CPU each; 5 commits, 10 changes)");
+        println!(
+            "whole messages/s by {tasks:<2}            {messages:>8.0}   ({cpu:.0} µs of CPU each; 5 commits, 10 changes)"
+        );
     }
-    println!("anonymous memory after the load   {:>8} KiB", anonymous_kib());
+    println!(
+        "anonymous memory after the load   {:>8} KiB",
+        anonymous_kib()
+    );
 
     let begun = Instant::now();
     fill(&store, 100_000).await;
-    println!("100,000 conversations made in     {:>8} ms", begun.elapsed().as_millis());
+    println!(
+        "100,000 conversations made in     {:>8} ms",
+        begun.elapsed().as_millis()
+    );
     lookups(&store).await;
-    println!("anonymous memory at the end       {:>8} KiB", anonymous_kib());
+    println!(
+        "anonymous memory at the end       {:>8} KiB",
+        anonymous_kib()
+    );
     store.close().await.unwrap();
 
     let begun = Instant::now();
     let store = SqliteStore::open(&path, ids).await.unwrap();
-    println!("opening the existing store        {:>8} µs", begun.elapsed().as_micros());
+    println!(
+        "opening the existing store        {:>8} µs",
+        begun.elapsed().as_micros()
+    );
     store.close().await.unwrap();
 }
 
@@ -62,20 +90,52 @@ async fn talk(store: &SqliteStore, ids: &IdSource, name: String) -> Talk {
     let key: SessionKey = format!("agent:main:simulated:dm:{name}").parse().unwrap();
     let origin = Origin::from_key(&key);
     let conversation = store.open_conversation(&key, &origin, AT).await.unwrap().id;
-    let current = Current { session: ids.next(), lineage: ids.next() };
-    let start = Change::StartLineage { lineage: current.lineage, session: current.session, parent: None, title: None };
-    done(store, conversation, vec![start, Change::Point(Some(current))]).await;
-    Talk { conversation, current, origin, key }
+    let current = Current {
+        session: ids.next(),
+        lineage: ids.next(),
+    };
+    let start = Change::StartLineage {
+        lineage: current.lineage,
+        session: current.session,
+        parent: None,
+        title: None,
+    };
+    done(
+        store,
+        conversation,
+        vec![start, Change::Point(Some(current))],
+    )
+    .await;
+    Talk {
+        conversation,
+        current,
+        origin,
+        key,
+    }
 }
 
 async fn done(store: &SqliteStore, conversation: ConversationId, changes: Vec<Change>) {
-    let committed = store.commit(Commit { conversation, at: AT, changes }).await.unwrap();
+    let committed = store
+        .commit(Commit {
+            conversation,
+            at: AT,
+            changes,
+        })
+        .await
+        .unwrap();
     assert_eq!(committed, Committed::Done);
 }
 
 fn append(ids: &IdSource, talk: &Talk, turn: Option<TurnId>, role: Role) -> Change {
     let text = "What a person might say, or an agent answer, in a line or two of text.".into();
-    Change::Append(NewMessage { id: ids.next(), session: talk.current.session, turn, role, author: None, text })
+    Change::Append(NewMessage {
+        id: ids.next(),
+        session: talk.current.session,
+        turn,
+        role,
+        author: None,
+        text,
+    })
 }
 
 async fn appends(store: &SqliteStore, ids: &IdSource, tasks: usize, span: Duration) -> (f64, f64) {
@@ -86,7 +146,12 @@ async fn appends(store: &SqliteStore, ids: &IdSource, tasks: usize, span: Durati
             let mut count = 0;
             let begun = Instant::now();
             while begun.elapsed() < span {
-                done(&store, talk.conversation, vec![append(&ids, &talk, None, Role::Person)]).await;
+                done(
+                    &store,
+                    talk.conversation,
+                    vec![append(&ids, &talk, None, Role::Person)],
+                )
+                .await;
                 count += 1;
             }
             count
@@ -113,8 +178,18 @@ async fn messages(store: &SqliteStore, ids: &IdSource, tasks: usize, span: Durat
 }
 
 async fn message(store: &SqliteStore, ids: &IdSource, talk: &Talk, platform_id: String) {
-    let inbound = Inbound { origin: talk.origin.clone(), platform_id, author: None, text: "hello".into(), window: None, raw: None };
-    let Accepted::New { inbound, .. } = store.accept(inbound, talk.key.clone(), AT).await.unwrap() else { panic!("a repeat") };
+    let inbound = Inbound {
+        origin: talk.origin.clone(),
+        platform_id,
+        author: None,
+        text: "hello".into(),
+        window: None,
+        raw: None,
+    };
+    let Accepted::New { inbound, .. } = store.accept(inbound, talk.key.clone(), AT).await.unwrap()
+    else {
+        panic!("a repeat")
+    };
     let Current { session, lineage } = talk.current;
     let turn: TurnId = ids.next();
     let outbox: OutboxId = ids.next();
@@ -127,19 +202,46 @@ async fn message(store: &SqliteStore, ids: &IdSource, talk: &Talk, platform_id: 
         window: None,
         text: "An answer of a line or two, as agents give them when asked something simple.".into(),
     };
-    let start = Change::StartTurn { turn, session, lineage, kind: TurnKind::Foreground };
-    let first = vec![start, Change::TakeInbound { inbound, turn }, append(ids, talk, Some(turn), Role::Person)];
+    let start = Change::StartTurn {
+        turn,
+        session,
+        lineage,
+        kind: TurnKind::Foreground,
+    };
+    let first = vec![
+        start,
+        Change::TakeInbound { inbound, turn },
+        append(ids, talk, Some(turn), Role::Person),
+    ];
     done(store, talk.conversation, first).await;
     let last = vec![
         Change::RequireGeneration(1),
         append(ids, talk, Some(turn), Role::Agent),
         Change::FinishInbound { inbound },
-        Change::EndTurn { turn, end: TurnEnd::Done, error: None },
+        Change::EndTurn {
+            turn,
+            end: TurnEnd::Done,
+            error: None,
+        },
         Change::Enqueue(outgoing),
     ];
     done(store, talk.conversation, last).await;
-    done(store, talk.conversation, vec![Change::Sending { outbox, attempt: 1 }]).await;
-    done(store, talk.conversation, vec![Change::Sent { outbox, attempt: 1, platform_message: Some("1".into()) }]).await;
+    done(
+        store,
+        talk.conversation,
+        vec![Change::Sending { outbox, attempt: 1 }],
+    )
+    .await;
+    done(
+        store,
+        talk.conversation,
+        vec![Change::Sent {
+            outbox,
+            attempt: 1,
+            platform_message: Some("1".into()),
+        }],
+    )
+    .await;
 }
 
 /// How often in a second, and how many microseconds of CPU time each took.
@@ -156,17 +258,27 @@ where
     }
     // The kernel counts in hundredths of a second.
     let cpu = (cpu_ticks() - before) as f64 * 10_000.0;
-    (f64::from(total) / span.as_secs_f64(), cpu / f64::from(total))
+    (
+        f64::from(total) / span.as_secs_f64(),
+        cpu / f64::from(total),
+    )
 }
 
 fn cpu_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
 fn nth(number: u32) -> SessionKey {
-    format!("agent:main:telegram:group:-100{number}:{}", number % 7).parse().unwrap()
+    format!("agent:main:telegram:group:-100{number}:{}", number % 7)
+        .parse()
+        .unwrap()
 }
 
 async fn fill(store: &SqliteStore, count: u32) {
@@ -175,7 +287,10 @@ async fn fill(store: &SqliteStore, count: u32) {
             let store = store.clone();
             tokio::spawn(async move {
                 for number in (task..count).step_by(64) {
-                    store.open_conversation(&nth(number), &Origin::from_key(&nth(number)), AT).await.unwrap();
+                    store
+                        .open_conversation(&nth(number), &Origin::from_key(&nth(number)), AT)
+                        .await
+                        .unwrap();
                 }
             })
         })
@@ -194,18 +309,31 @@ async fn lookups(store: &SqliteStore) {
         assert!(store.conversation_by_key(&key).await.unwrap().is_some());
         by_key.push(begun.elapsed());
         let begun = Instant::now();
-        store.open_conversation(&key, &Origin::from_key(&key), AT).await.unwrap();
+        store
+            .open_conversation(&key, &Origin::from_key(&key), AT)
+            .await
+            .unwrap();
         opened.push(begun.elapsed());
     }
-    for (name, mut times) in [("conversation_by_key", by_key), ("open_conversation", opened)] {
+    for (name, mut times) in [
+        ("conversation_by_key", by_key),
+        ("open_conversation", opened),
+    ] {
         times.sort();
         let at = |part: usize| times[times.len() * part / 100].as_micros();
-        println!("{name:<22} at 100,000  {:>8} µs   (p99 {} µs)", at(50), at(99));
+        println!(
+            "{name:<22} at 100,000  {:>8} µs   (p99 {} µs)",
+            at(50),
+            at(99)
+        );
     }
 }
 
 fn anonymous_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("RssAnon")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("RssAnon"))
+        .unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }

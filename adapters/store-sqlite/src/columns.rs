@@ -57,5 +57,6 @@ macro_rules! window {
     ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, opened_at, active_at, closed_at) };
 }
 pub(crate) use {
-    conversation, decision, delegation, inbound, lineage, list, message, notification, outbox, process, session, turn, window,
+    conversation, decision, delegation, inbound, lineage, list, message, notification, outbox,
+    process, session, turn, window,
 };

@@ -41,37 +41,65 @@ pub enum OpenError {
     #[error("there is no store at {}", .0.display())]
     Absent(PathBuf),
     #[error("creating {}", path.display())]
-    Create { path: PathBuf, #[source] source: io::Error },
+    Create {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("{} is a database of something else", .0.display())]
     Foreign(PathBuf),
-    #[error("the store was written by an older Homing (schema {found}, this one reads {known}); start the gateway once, it brings the store up to date")]
+    #[error(
+        "the store was written by an older Homing (schema {found}, this one reads {known}); start the gateway once, it brings the store up to date"
+    )]
     Older { found: i64, known: i64 },
     #[error("{} was not closed and its index is missing; start the gateway once, it recovers the store", .0.display())]
     Unrecovered(PathBuf),
     #[error("the database keeps `{setting}` at {found} where {wanted} is needed")]
-    Setting { setting: &'static str, found: String, wanted: &'static str },
+    Setting {
+        setting: &'static str,
+        found: String,
+        wanted: &'static str,
+    },
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("{doing} {}", path.display())]
-    Database { doing: &'static str, path: PathBuf, #[source] source: sqlx::Error },
+    Database {
+        doing: &'static str,
+        path: PathBuf,
+        #[source]
+        source: sqlx::Error,
+    },
 }
 
 /// Opens the one connection that writes.
 pub(crate) async fn writer(path: &Path, ids: &IdSource) -> Result<SqliteConnection, OpenError> {
     create(path)?;
-    let failed = |doing| move |source| OpenError::Database { doing, path: path.to_owned(), source };
+    let failed = |doing| {
+        move |source| OpenError::Database {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    };
     let options = options(path, WRITER_CACHE_KIB, WRITER_STATEMENTS)
         .pragma("synchronous", "FULL")
         .pragma("foreign_keys", "ON")
         .pragma("journal_size_limit", LOG_LIMIT.to_string());
     let mut connection = options.connect().await.map_err(failed("opening"))?;
     let found = version(&mut connection, path).await?;
-    connection.execute("PRAGMA journal_mode = WAL").await.map_err(failed("setting up"))?;
+    connection
+        .execute("PRAGMA journal_mode = WAL")
+        .await
+        .map_err(failed("setting up"))?;
     assert_settings(&mut connection).await?;
     if found < KNOWN {
-        migrate(&mut connection).await.map_err(failed("migrating"))?;
+        migrate(&mut connection)
+            .await
+            .map_err(failed("migrating"))?;
     }
-    let newest = newest_id(&mut connection).await.map_err(failed("reading"))?;
+    let newest = newest_id(&mut connection)
+        .await
+        .map_err(failed("reading"))?;
     ids.continue_after(newest);
     Ok(connection)
 }
@@ -88,14 +116,24 @@ pub(crate) async fn reader(path: &Path) -> Result<Readers, OpenError> {
     if logged && !indexed {
         return Err(OpenError::Unrecovered(path.to_owned()));
     }
-    let options = options(path, READER_CACHE_KIB, READER_STATEMENTS).read_only(true).pragma("query_only", "ON").immutable(!indexed);
+    let options = options(path, READER_CACHE_KIB, READER_STATEMENTS)
+        .read_only(true)
+        .pragma("query_only", "ON")
+        .immutable(!indexed);
     let pool = pool(1).connect_lazy_with(options);
-    let failed = |source| OpenError::Database { doing: "opening", path: path.to_owned(), source };
+    let failed = |source| OpenError::Database {
+        doing: "opening",
+        path: path.to_owned(),
+        source,
+    };
     let mut connection = pool.acquire().await.map_err(failed)?;
     let found = version(&mut connection, path).await?;
     drop(connection);
     match found < KNOWN {
-        true => Err(OpenError::Older { found, known: KNOWN }),
+        true => Err(OpenError::Older {
+            found,
+            known: KNOWN,
+        }),
         false => Ok(Readers::new(pool)),
     }
 }
@@ -138,12 +176,29 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Folder and file for this user alone; what exists is left as it is. SQLite gives its log the file's mode.
 fn create(path: &Path) -> Result<(), OpenError> {
-    let failed = |source| OpenError::Create { path: path.to_owned(), source };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    let failed = |source| OpenError::Create {
+        path: path.to_owned(),
+        source,
+    };
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(failed)?;
+    match OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+    {
         // The name is as durable as what will be written under it.
-        Ok(_) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed),
+        Ok(_) => File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(failed(error)),
     }
@@ -151,7 +206,11 @@ fn create(path: &Path) -> Result<(), OpenError> {
 
 /// The schema's version: 0 for an empty file. Refuses foreign files and newer schemas.
 async fn version(connection: &mut SqliteConnection, path: &Path) -> Result<i64, OpenError> {
-    let failed = |source| OpenError::Database { doing: "reading", path: path.to_owned(), source };
+    let failed = |source| OpenError::Database {
+        doing: "reading",
+        path: path.to_owned(),
+        source,
+    };
     let header = "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id), \
                   EXISTS (SELECT 1 FROM sqlite_schema)";
     let row = connection.fetch_one(header).await.map_err(failed)?;
@@ -162,7 +221,11 @@ async fn version(connection: &mut SqliteConnection, path: &Path) -> Result<i64, 
         return Err(OpenError::Foreign(path.to_owned()));
     }
     if found > KNOWN {
-        return Err(StoreError::Newer { found, known: KNOWN }.into());
+        return Err(StoreError::Newer {
+            found,
+            known: KNOWN,
+        }
+        .into());
     }
     Ok(found)
 }
@@ -173,14 +236,24 @@ async fn assert_settings(connection: &mut SqliteConnection) -> Result<(), OpenEr
         ("journal_mode", "PRAGMA journal_mode", "wal"),
         ("synchronous", "PRAGMA synchronous", "2"),
         ("foreign_keys", "PRAGMA foreign_keys", "1"),
-        ("ignore_check_constraints", "PRAGMA ignore_check_constraints", "0"),
+        (
+            "ignore_check_constraints",
+            "PRAGMA ignore_check_constraints",
+            "0",
+        ),
         ("busy_timeout", "PRAGMA busy_timeout", "5000"),
     ];
     for (setting, sql, wanted) in wanted {
         let row = connection.fetch_one(sql).await.ok();
-        let found = row.and_then(|row| row.try_get_unchecked::<String, _>(0).ok()).unwrap_or_else(|| "nothing".into());
+        let found = row
+            .and_then(|row| row.try_get_unchecked::<String, _>(0).ok())
+            .unwrap_or_else(|| "nothing".into());
         if found != wanted {
-            return Err(OpenError::Setting { setting, found, wanted });
+            return Err(OpenError::Setting {
+                setting,
+                found,
+                wanted,
+            });
         }
     }
     Ok(())
@@ -189,12 +262,18 @@ async fn assert_settings(connection: &mut SqliteConnection) -> Result<(), OpenEr
 /// All missing scripts in one transaction. Looks again inside it, since another gateway may have been first.
 async fn migrate(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     connection.execute("BEGIN IMMEDIATE").await?;
-    let found: i64 = connection.fetch_one("PRAGMA user_version").await?.try_get(0)?;
+    let found: i64 = connection
+        .fetch_one("PRAGMA user_version")
+        .await?
+        .try_get(0)?;
     for script in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
         sqlx::raw_sql(*script).execute(&mut *connection).await?;
     }
-    let stamp = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {KNOWN}; COMMIT");
-    sqlx::raw_sql(AssertSqlSafe(stamp)).execute(&mut *connection).await?;
+    let stamp =
+        format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {KNOWN}; COMMIT");
+    sqlx::raw_sql(AssertSqlSafe(stamp))
+        .execute(&mut *connection)
+        .await?;
     Ok(())
 }
 
@@ -206,5 +285,9 @@ async fn newest_id(connection: &mut SqliteConnection) -> Result<u64, sqlx::Error
                   coalesce((SELECT max(id) FROM processes), 0), coalesce((SELECT max(id) FROM delegations), 0), \
                   coalesce((SELECT max(id) FROM notifications), 0), coalesce((SELECT max(id) FROM outbox), 0), \
                   coalesce((SELECT max(id) FROM windows), 0))";
-    Ok(connection.fetch_one(newest).await?.try_get::<i64, _>(0)?.unsigned_abs())
+    Ok(connection
+        .fetch_one(newest)
+        .await?
+        .try_get::<i64, _>(0)?
+        .unsigned_abs())
 }

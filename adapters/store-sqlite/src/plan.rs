@@ -56,7 +56,12 @@ pub(crate) struct Plan {
 
 impl Plan {
     fn step(&mut self, expect: Expect, sql: &'static str, values: Vec<Value>) {
-        self.steps.push(Step { sql, values, expect, change: self.change });
+        self.steps.push(Step {
+            sql,
+            values,
+            expect,
+            change: self.change,
+        });
     }
 
     fn one(&mut self, sql: &'static str, values: Vec<Value>) {
@@ -73,16 +78,32 @@ impl Plan {
 
 /// The statements of a commit, in order. The first takes the conversation's row, as every store must (house plan: lock the row first).
 pub(crate) fn commit(commit: &Commit) -> Vec<Step> {
-    let Commit { conversation, at, changes } = commit;
-    let mut plan = Plan { conversation: *conversation, at: *at, change: 0, steps: Vec::with_capacity(changes.len() + 2) };
-    if changes.iter().any(|change| matches!(change, Change::StartTurn { .. })) {
+    let Commit {
+        conversation,
+        at,
+        changes,
+    } = commit;
+    let mut plan = Plan {
+        conversation: *conversation,
+        at: *at,
+        change: 0,
+        steps: Vec::with_capacity(changes.len() + 2),
+    };
+    if changes
+        .iter()
+        .any(|change| matches!(change, Change::StartTurn { .. }))
+    {
         plan.step(
             Expect::Conversation,
             "UPDATE conversations SET active_at = max(active_at, ?) WHERE id = ? RETURNING 1",
             values![*at, *conversation],
         );
     } else {
-        plan.step(Expect::Conversation, "SELECT 1 FROM conversations WHERE id = ?", values![*conversation]);
+        plan.step(
+            Expect::Conversation,
+            "SELECT 1 FROM conversations WHERE id = ?",
+            values![*conversation],
+        );
     }
     for (index, change) in changes.iter().enumerate() {
         plan.change = index;
@@ -99,44 +120,105 @@ impl Plan {
                 "SELECT 1 FROM conversations WHERE id = ? AND generation = ?",
                 values![self.conversation, *generation],
             ),
-            Change::StartLineage { lineage, session, parent, title } => self.start_lineage(*lineage, *session, *parent, title.as_ref()),
-            Change::Continue { lineage, from, session, summary } => self.continue_lineage(*lineage, *from, *session, summary),
+            Change::StartLineage {
+                lineage,
+                session,
+                parent,
+                title,
+            } => self.start_lineage(*lineage, *session, *parent, title.as_ref()),
+            Change::Continue {
+                lineage,
+                from,
+                session,
+                summary,
+            } => self.continue_lineage(*lineage, *from, *session, summary),
             Change::CloseLineage { lineage, boundary } => self.close_lineage(*lineage, *boundary),
             Change::Point(current) => self.point(*current),
             Change::Title { session, title } => self.title(*session, title),
             Change::Append(message) => self.append(message),
-            Change::EnterHistory { lineage, session, notification } => self.enter_history(*lineage, *session, *notification),
+            Change::EnterHistory {
+                lineage,
+                session,
+                notification,
+            } => self.enter_history(*lineage, *session, *notification),
             Change::TakeInbound { inbound, turn } => self.take_inbound(*inbound, *turn),
             Change::FinishInbound { inbound } => self.finish_inbound(*inbound),
             Change::RequeueInbound { inbound } => self.requeue_inbound(*inbound),
-            Change::StartTurn { turn, session, lineage, kind } => self.start_turn(*turn, *session, *lineage, *kind),
+            Change::StartTurn {
+                turn,
+                session,
+                lineage,
+                kind,
+            } => self.start_turn(*turn, *session, *lineage, *kind),
             Change::CountTool { turn } => self.count_tool(*turn),
             Change::EndTurn { turn, end, error } => self.end_turn(*turn, *end, error.as_ref()),
             Change::AddProcess(process) => self.add_process(process),
             Change::ProcessStarted { process } => self.process_started(*process),
             Change::ProcessFailed { process, failure } => self.process_failed(*process, failure),
-            Change::ProcessEnded { process, ending, ended_at, output_total, output_tail } => {
+            Change::ProcessEnded {
+                process,
+                ending,
+                ended_at,
+                output_total,
+                output_tail,
+            } => {
                 self.process_ended(*process, *ending, *ended_at, *output_total, output_tail);
             }
-            Change::Consume { process, lineage, how } => self.consume(*process, *lineage, *how),
+            Change::Consume {
+                process,
+                lineage,
+                how,
+            } => self.consume(*process, *lineage, *how),
             Change::Adopt { process, owner } => self.adopt(*process, owner),
             Change::Watched { process, watched } => self.watched(*process, *watched),
-            Change::AddNotification { notification, source, kind, sequence, content } => {
+            Change::AddNotification {
+                notification,
+                source,
+                kind,
+                sequence,
+                content,
+            } => {
                 self.add_notification(*notification, *source, *kind, *sequence, content);
             }
             Change::Decide(decision) => self.decide(decision),
             Change::Enqueue(outgoing) => self.enqueue(outgoing),
             Change::CancelQueued { lineage, reason } => self.cancel_queued(*lineage, reason),
             Change::Sending { outbox, attempt } => self.sending(*outbox, *attempt),
-            Change::Sent { outbox, attempt, platform_message } => self.sent(*outbox, *attempt, platform_message.as_ref()),
-            Change::SendAgain { outbox, attempt, not_before, reason } => self.send_again(*outbox, *attempt, *not_before, reason),
-            Change::SendUncertain { outbox, attempt, not_before, reason } => self.send_uncertain(*outbox, *attempt, *not_before, reason),
-            Change::SendDead { outbox, attempt, reason } => self.send_dead(*outbox, *attempt, reason),
+            Change::Sent {
+                outbox,
+                attempt,
+                platform_message,
+            } => self.sent(*outbox, *attempt, platform_message.as_ref()),
+            Change::SendAgain {
+                outbox,
+                attempt,
+                not_before,
+                reason,
+            } => self.send_again(*outbox, *attempt, *not_before, reason),
+            Change::SendUncertain {
+                outbox,
+                attempt,
+                not_before,
+                reason,
+            } => self.send_uncertain(*outbox, *attempt, *not_before, reason),
+            Change::SendDead {
+                outbox,
+                attempt,
+                reason,
+            } => self.send_dead(*outbox, *attempt, reason),
             Change::OpenWindow { window } => self.open_window(*window),
             Change::TouchWindow { window } => self.touch_window(*window),
             Change::CloseWindow { window } => self.close_window(*window),
-            Change::AddDelegation { delegation, owner, task } => self.add_delegation(*delegation, owner, task),
-            Change::EndDelegation { delegation, state, result } => self.end_delegation(*delegation, state, result.as_ref()),
+            Change::AddDelegation {
+                delegation,
+                owner,
+                task,
+            } => self.add_delegation(*delegation, owner, task),
+            Change::EndDelegation {
+                delegation,
+                state,
+                result,
+            } => self.end_delegation(*delegation, state, result.as_ref()),
         }
     }
 }

@@ -22,13 +22,19 @@ use crate::values::Value;
 /// Every statement that is asked on the way of a message or a notification, for the test of their plans.
 #[cfg(test)]
 pub(crate) fn hot() -> impl Iterator<Item = &'static str> {
-    [conversations::HOT, outbox::HOT, work::HOT].into_iter().flatten().copied()
+    [conversations::HOT, outbox::HOT, work::HOT]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// The few that look at every conversation.
 #[cfg(test)]
 pub(crate) fn global() -> impl Iterator<Item = &'static str> {
-    [conversations::GLOBAL, outbox::GLOBAL, work::GLOBAL].into_iter().flatten().copied()
+    [conversations::GLOBAL, outbox::GLOBAL, work::GLOBAL]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 #[derive(Debug, Clone)]
@@ -54,21 +60,45 @@ impl Readers {
     /// For the test that this fails.
     #[cfg(test)]
     pub(crate) async fn try_write(&self) -> Result<(), sqlx::Error> {
-        sqlx::query("DELETE FROM conversations").execute(&self.pool).await.map(|_| ())
+        sqlx::query("DELETE FROM conversations")
+            .execute(&self.pool)
+            .await
+            .map(|_| ())
     }
 
-    async fn all<T>(&self, sql: &'static str, values: Vec<Value>, read: Reader<T>) -> StoreResult<Vec<T>> {
-        let rows = sqlx::query_with(sql, bound(values)).fetch_all(&self.pool).await.map_err(|error| unavailable("reading", &error))?;
+    async fn all<T>(
+        &self,
+        sql: &'static str,
+        values: Vec<Value>,
+        read: Reader<T>,
+    ) -> StoreResult<Vec<T>> {
+        let rows = sqlx::query_with(sql, bound(values))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(|error| unavailable("reading", &error))?;
         rows.iter().map(|row| read(&mut Fields::of(row))).collect()
     }
 
-    async fn one<T>(&self, sql: &'static str, values: Vec<Value>, read: Reader<T>) -> StoreResult<Option<T>> {
-        let row = sqlx::query_with(sql, bound(values)).fetch_optional(&self.pool).await.map_err(|error| unavailable("reading", &error))?;
+    async fn one<T>(
+        &self,
+        sql: &'static str,
+        values: Vec<Value>,
+        read: Reader<T>,
+    ) -> StoreResult<Option<T>> {
+        let row = sqlx::query_with(sql, bound(values))
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(|error| unavailable("reading", &error))?;
         row.map(|row| read(&mut Fields::of(&row))).transpose()
     }
 
     /// Asked for newest first, answered oldest first.
-    async fn newest<T>(&self, sql: &'static str, values: Vec<Value>, read: Reader<T>) -> StoreResult<Vec<T>> {
+    async fn newest<T>(
+        &self,
+        sql: &'static str,
+        values: Vec<Value>,
+        read: Reader<T>,
+    ) -> StoreResult<Vec<T>> {
         let mut rows = self.all(sql, values, read).await?;
         rows.reverse();
         Ok(rows)
@@ -77,6 +107,8 @@ impl Readers {
 
 fn bound(values: Vec<Value>) -> SqliteArguments {
     let mut arguments = SqliteArguments::default();
-    values.into_iter().for_each(|value| value.bind(&mut arguments));
+    values
+        .into_iter()
+        .for_each(|value| value.bind(&mut arguments));
     arguments
 }

@@ -28,7 +28,12 @@ pub(crate) struct Fields<'r> {
 
 impl<'r> Fields<'r> {
     pub(crate) fn of(row: &'r SqliteRow) -> Self {
-        Fields { row, next: 0, table: "result", id: 0 }
+        Fields {
+            row,
+            next: 0,
+            table: "result",
+            id: 0,
+        }
     }
 
     /// A row of `table` begins here with its id, for the sake of error messages.
@@ -42,7 +47,9 @@ impl<'r> Fields<'r> {
     pub(crate) fn take<T: Decode<'r, Sqlite> + Type<Sqlite>>(&mut self) -> StoreResult<T> {
         let column = self.next;
         self.next += 1;
-        self.row.try_get(column).map_err(|error| self.damaged(&error.to_string()))
+        self.row
+            .try_get(column)
+            .map_err(|error| self.damaged(&error.to_string()))
     }
 
     fn damaged(&self, why: &str) -> StoreError {
@@ -56,7 +63,10 @@ impl<'r> Fields<'r> {
 
     fn name_or_none<T>(&mut self, parse: impl Fn(&str) -> Option<T>) -> StoreResult<Option<T>> {
         let text: Option<&str> = self.take()?;
-        text.map(|text| parse(text).ok_or_else(|| self.damaged(&format!("`{text}` is not a known name")))).transpose()
+        text.map(|text| {
+            parse(text).ok_or_else(|| self.damaged(&format!("`{text}` is not a known name")))
+        })
+        .transpose()
     }
 
     fn json<T: DeserializeOwned>(&mut self) -> StoreResult<T> {
@@ -66,7 +76,8 @@ impl<'r> Fields<'r> {
 
     fn parsed<T: FromStr<Err: std::fmt::Display>>(&mut self) -> StoreResult<T> {
         let text: &str = self.take()?;
-        text.parse().map_err(|error: T::Err| self.damaged(&error.to_string()))
+        text.parse()
+            .map_err(|error: T::Err| self.damaged(&error.to_string()))
     }
 
     pub(crate) fn count(&mut self) -> StoreResult<u64> {
@@ -105,8 +116,15 @@ impl<'r> Fields<'r> {
     }
 
     /// The next `columns` columns as a row of another table, or `None` if an outer join found none there.
-    pub(crate) fn joined<T>(&mut self, columns: usize, read: fn(&mut Self) -> StoreResult<T>) -> StoreResult<Option<T>> {
-        let there: Option<i64> = self.row.try_get(self.next).map_err(|error| self.damaged(&error.to_string()))?;
+    pub(crate) fn joined<T>(
+        &mut self,
+        columns: usize,
+        read: fn(&mut Self) -> StoreResult<T>,
+    ) -> StoreResult<Option<T>> {
+        let there: Option<i64> = self
+            .row
+            .try_get(self.next)
+            .map_err(|error| self.damaged(&error.to_string()))?;
         if there.is_some() {
             return read(self).map(Some);
         }
@@ -121,7 +139,9 @@ pub(crate) fn conversation(fields: &mut Fields<'_>) -> StoreResult<ConversationR
     let origin = fields.json()?;
     let session = fields.id_or_none(SessionId::from_column)?;
     let lineage = fields.id_or_none(LineageId::from_column)?;
-    let current = fields.both(session, lineage)?.map(|(session, lineage)| Current { session, lineage });
+    let current = fields
+        .both(session, lineage)?
+        .map(|(session, lineage)| Current { session, lineage });
     Ok(ConversationRow {
         id,
         key,
@@ -145,7 +165,18 @@ pub(crate) fn session(fields: &mut Fields<'_>) -> StoreResult<SessionRow> {
     let ended_by = fields.name_or_none(end_reason)?;
     let ended_at = fields.moment_or_none()?;
     let ended = fields.both(ended_by, ended_at)?;
-    Ok(SessionRow { id, conversation, lineage, continues, parent, title, summary, started_at, ended, messages: fields.count()? })
+    Ok(SessionRow {
+        id,
+        conversation,
+        lineage,
+        continues,
+        parent,
+        title,
+        summary,
+        started_at,
+        ended,
+        messages: fields.count()?,
+    })
 }
 
 fn end_reason(text: &str) -> Option<EndReason> {
@@ -162,7 +193,12 @@ pub(crate) fn lineage(fields: &mut Fields<'_>) -> StoreResult<LineageRow> {
     let tip = fields.id(SessionId::from_column)?;
     let closed_by = fields.name_or_none(Boundary::parse)?;
     let closed_at = fields.moment_or_none()?;
-    Ok(LineageRow { id, conversation, tip, closed: fields.both(closed_by, closed_at)? })
+    Ok(LineageRow {
+        id,
+        conversation,
+        tip,
+        closed: fields.both(closed_by, closed_at)?,
+    })
 }
 
 pub(crate) fn message(fields: &mut Fields<'_>) -> StoreResult<MessageRow> {
@@ -196,7 +232,11 @@ pub(crate) fn turn(fields: &mut Fields<'_>) -> StoreResult<TurnRow> {
         conversation: fields.id(ConversationId::from_column)?,
         session: fields.id(SessionId::from_column)?,
         lineage: fields.id(LineageId::from_column)?,
-        kind: fields.name(|text| [TurnKind::Foreground, TurnKind::Background].into_iter().find(|kind| kind.name() == text))?,
+        kind: fields.name(|text| {
+            [TurnKind::Foreground, TurnKind::Background]
+                .into_iter()
+                .find(|kind| kind.name() == text)
+        })?,
         tools: fields.small()?,
         started_at: fields.moment()?,
     })
@@ -226,7 +266,10 @@ pub(crate) fn process(fields: &mut Fields<'_>) -> StoreResult<ProcessRow> {
     let code: Option<i32> = fields.take()?;
     let signal: Option<i32> = fields.take()?;
     let lost = fields.name_or_none(LostReason::parse)?;
-    let ending = code.map(Ending::Code).or(signal.map(Ending::Signal)).or(lost.map(Ending::Lost));
+    let ending = code
+        .map(Ending::Code)
+        .or(signal.map(Ending::Signal))
+        .or(lost.map(Ending::Lost));
     Ok(ProcessRow {
         id,
         owner,
@@ -300,10 +343,21 @@ pub(crate) fn open_notification(fields: &mut Fields<'_>) -> StoreResult<OpenNoti
     let lineage = fields.joined(LINEAGE_COLUMNS, lineage)?;
     let process = fields.joined(PROCESS_COLUMNS, process)?;
     let delegation = fields.joined(DELEGATION_COLUMNS, delegation)?;
-    let stamp = process.as_ref().map(|process| &process.owner).or(delegation.as_ref().map(|delegation| &delegation.owner));
+    let stamp = process
+        .as_ref()
+        .map(|process| &process.owner)
+        .or(delegation.as_ref().map(|delegation| &delegation.owner));
     // OWN-39: a stamp that names a session or lineage that is not there proves nothing.
-    let owner = stamp.filter(|_| session.is_some() && lineage.is_some()).cloned();
-    Ok(OpenNotification { notification, owner, lineage, process, delegation })
+    let owner = stamp
+        .filter(|_| session.is_some() && lineage.is_some())
+        .cloned();
+    Ok(OpenNotification {
+        notification,
+        owner,
+        lineage,
+        process,
+        delegation,
+    })
 }
 
 pub(crate) fn decision(fields: &mut Fields<'_>) -> StoreResult<DecisionRow> {

@@ -18,18 +18,28 @@ const TOGETHER: usize = 12;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     /// A step did not find what it must. The transaction goes on, but not with this job.
-    Unmet { change: usize },
+    Unmet {
+        change: usize,
+    },
     NoConversation,
     /// The schema refused a row.
-    Refused { change: usize, error: sqlx::Error },
+    Refused {
+        change: usize,
+        error: sqlx::Error,
+    },
     /// The transaction is lost.
     Lost(sqlx::Error),
 }
 
 /// Runs the steps in order and answers with the last row any of them returned.
-pub(crate) async fn run(connection: &mut SqliteConnection, steps: Vec<Step>) -> Result<Option<SqliteRow>, Stopped> {
+pub(crate) async fn run(
+    connection: &mut SqliteConnection,
+    steps: Vec<Step>,
+) -> Result<Option<SqliteRow>, Stopped> {
     if let Some(step) = steps.iter().find(|step| step.expect == Expect::Never) {
-        return Err(Stopped::Unmet { change: step.change });
+        return Err(Stopped::Unmet {
+            change: step.change,
+        });
     }
     let mut last = None;
     let mut steps = steps.into_iter().peekable();
@@ -40,7 +50,10 @@ pub(crate) async fn run(connection: &mut SqliteConnection, steps: Vec<Step>) -> 
     Ok(last)
 }
 
-async fn run_piece(connection: &mut SqliteConnection, steps: Vec<Step>) -> Result<Option<SqliteRow>, Stopped> {
+async fn run_piece(
+    connection: &mut SqliteConnection,
+    steps: Vec<Step>,
+) -> Result<Option<SqliteRow>, Stopped> {
     let mut arguments = SqliteArguments::default();
     let mut sql = String::with_capacity(steps.iter().map(|step| step.sql.len() + 2).sum());
     let mut checks = Vec::with_capacity(steps.len());
@@ -48,7 +61,9 @@ async fn run_piece(connection: &mut SqliteConnection, steps: Vec<Step>) -> Resul
         sql.push_str(step.sql);
         sql.push_str(";\n");
         checks.push((step.expect, step.change));
-        step.values.into_iter().for_each(|value| value.bind(&mut arguments));
+        step.values
+            .into_iter()
+            .for_each(|value| value.bind(&mut arguments));
     }
 
     let mut last = None;
@@ -74,12 +89,18 @@ async fn run_piece(connection: &mut SqliteConnection, steps: Vec<Step>) -> Resul
                 last = Some(row);
             }
             Either::Left(done) => {
-                let Some((expect, change)) = checks.next() else { continue };
+                let Some((expect, change)) = checks.next() else {
+                    continue;
+                };
                 let stopped = match expect {
                     Expect::One if done.rows_affected() != 1 => Some(Stopped::Unmet { change }),
                     Expect::Found if !found => Some(Stopped::Unmet { change }),
                     Expect::Conversation if !found => Some(Stopped::NoConversation),
-                    Expect::One | Expect::Found | Expect::Conversation | Expect::Any | Expect::Never => None,
+                    Expect::One
+                    | Expect::Found
+                    | Expect::Conversation
+                    | Expect::Any
+                    | Expect::Never => None,
                 };
                 if let Some(stopped) = stopped {
                     // The statements behind this one have no say any more; they are undone with the job.

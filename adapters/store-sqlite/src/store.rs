@@ -48,13 +48,23 @@ impl SqliteStore {
         thread::Builder::new()
             .name("homing-writer".into())
             .spawn(move || crate::thread::run(writer.run()))
-            .map_err(|source| OpenError::Create { path: path.to_owned(), source })?;
-        Ok(SqliteStore { readers: Readers::beside_writer(path), requests, shared, ids })
+            .map_err(|source| OpenError::Create {
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(SqliteStore {
+            readers: Readers::beside_writer(path),
+            requests,
+            shared,
+            ids,
+        })
     }
 
     /// Reads what is there, and nothing else.
     pub async fn open_read_only(path: &Path) -> Result<SqliteReader, OpenError> {
-        Ok(SqliteReader { readers: open::reader(path).await? })
+        Ok(SqliteReader {
+            readers: open::reader(path).await?,
+        })
     }
 
     /// Why nothing can be written any more, if a write or an fsync failed.
@@ -71,11 +81,17 @@ impl SqliteStore {
 
     async fn write(&self, job: Job) -> StoreResult<Outcome> {
         let (answer, answered) = oneshot::channel();
-        self.ask(Request::Write(Box::new(job), answer), answered).await
+        self.ask(Request::Write(Box::new(job), answer), answered)
+            .await
     }
 
-    async fn ask<T>(&self, request: Request, answered: oneshot::Receiver<StoreResult<T>>) -> StoreResult<T> {
-        let closed = || StoreError::Unavailable(self.failed().unwrap_or("the store is closed").to_owned());
+    async fn ask<T>(
+        &self,
+        request: Request,
+        answered: oneshot::Receiver<StoreResult<T>>,
+    ) -> StoreResult<T> {
+        let closed =
+            || StoreError::Unavailable(self.failed().unwrap_or("the store is closed").to_owned());
         self.requests.send(request).await.map_err(|_| closed())?;
         answered.await.unwrap_or_else(|_| Err(closed()))
     }
@@ -88,19 +104,40 @@ impl Store for SqliteStore {
         self.ask(Request::TakeOver(at, answer), answered).await
     }
 
-    async fn accept(&self, inbound: Inbound, key: SessionKey, at: Timestamp) -> StoreResult<Accepted> {
-        let job = Job::Accept { inbound, key, id: self.ids.next(), conversation: self.ids.next(), at };
+    async fn accept(
+        &self,
+        inbound: Inbound,
+        key: SessionKey,
+        at: Timestamp,
+    ) -> StoreResult<Accepted> {
+        let job = Job::Accept {
+            inbound,
+            key,
+            id: self.ids.next(),
+            conversation: self.ids.next(),
+            at,
+        };
         match self.write(job).await? {
             Outcome::Accepted(accepted) => Ok(accepted),
             other => Err(mixed_up(&other)),
         }
     }
 
-    async fn open_conversation(&self, key: &SessionKey, origin: &Origin, at: Timestamp) -> StoreResult<ConversationRow> {
+    async fn open_conversation(
+        &self,
+        key: &SessionKey,
+        origin: &Origin,
+        at: Timestamp,
+    ) -> StoreResult<ConversationRow> {
         if let Some(there) = self.readers.conversation_by_key(key).await? {
             return Ok(there);
         }
-        let job = Job::Open { key: key.clone(), origin: origin.clone(), id: self.ids.next(), at };
+        let job = Job::Open {
+            key: key.clone(),
+            origin: origin.clone(),
+            id: self.ids.next(),
+            at,
+        };
         match self.write(job).await? {
             Outcome::Opened(row) => Ok(*row),
             other => Err(mixed_up(&other)),

@@ -28,7 +28,10 @@ struct Place {
 fn place() -> Place {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state").join("homing.db");
-    Place { _folder: folder, path }
+    Place {
+        _folder: folder,
+        path,
+    }
 }
 
 async fn store(place: &Place) -> SqliteStore {
@@ -37,7 +40,12 @@ async fn store(place: &Place) -> SqliteStore {
 
 /// A connection with nothing but the schema between it and the rows.
 async fn raw(path: &Path) -> SqliteConnection {
-    SqliteConnectOptions::new().filename(path).foreign_keys(true).connect().await.unwrap()
+    SqliteConnectOptions::new()
+        .filename(path)
+        .foreign_keys(true)
+        .connect()
+        .await
+        .unwrap()
 }
 
 /// A fresh schema in a file that only this connection has.

@@ -30,7 +30,10 @@ pub(crate) fn severity(error: &sqlx::Error) -> Severity {
             _ => Severity::Fatal,
         };
     };
-    let code = database.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0);
+    let code = database
+        .code()
+        .and_then(|code| code.parse::<i32>().ok())
+        .unwrap_or(0);
     match code & 0xff {
         CONSTRAINT | TOO_BIG => Severity::Refused,
         BUSY | LOCKED | NO_MEMORY | INTERRUPT | FULL | ERROR => Severity::Passing,

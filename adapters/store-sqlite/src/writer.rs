@@ -34,8 +34,19 @@ pub(crate) const BATCH: usize = 256;
 /// Something to write. Runs any number of times with the same meaning.
 #[derive(Debug)]
 pub(crate) enum Job {
-    Accept { inbound: Inbound, key: SessionKey, id: InboundId, conversation: ConversationId, at: Timestamp },
-    Open { key: SessionKey, origin: Origin, id: ConversationId, at: Timestamp },
+    Accept {
+        inbound: Inbound,
+        key: SessionKey,
+        id: InboundId,
+        conversation: ConversationId,
+        at: Timestamp,
+    },
+    Open {
+        key: SessionKey,
+        origin: Origin,
+        id: ConversationId,
+        at: Timestamp,
+    },
     Commit(Commit),
 }
 
@@ -80,8 +91,16 @@ enum Undone {
 }
 
 impl Writer {
-    pub(crate) fn new(connection: SqliteConnection, requests: mpsc::Receiver<Request>, shared: Arc<Shared>) -> Self {
-        Writer { connection, requests, shared }
+    pub(crate) fn new(
+        connection: SqliteConnection,
+        requests: mpsc::Receiver<Request>,
+        shared: Arc<Shared>,
+    ) -> Self {
+        Writer {
+            connection,
+            requests,
+            shared,
+        }
     }
 
     /// Runs until it is closed or every handle is gone.
@@ -143,7 +162,11 @@ impl Writer {
     }
 
     /// One transaction over all jobs: commits and answers with an outcome for each, or leaves nothing behind.
-    async fn transaction(&mut self, batch: &[Waiting], how: Run) -> Result<Vec<StoreResult<Outcome>>, Undone> {
+    async fn transaction(
+        &mut self,
+        batch: &[Waiting],
+        how: Run,
+    ) -> Result<Vec<StoreResult<Outcome>>, Undone> {
         self.begin().await.map_err(Undone::All)?;
         let mut outcomes = Vec::with_capacity(batch.len());
         for (job, _) in batch {
@@ -159,7 +182,9 @@ impl Writer {
                         self.rollback().await;
                         return Err(Undone::Again);
                     }
-                    Err(Trouble::Lost(error)) => return Err(Undone::All(self.lost("writing", error).await)),
+                    Err(Trouble::Lost(error)) => {
+                        return Err(Undone::All(self.lost("writing", error).await));
+                    }
                 },
                 Run::Apart => match self.job_behind_savepoint(job).await {
                     Ok(outcome) => outcome,
@@ -180,8 +205,14 @@ impl Writer {
             return Err(StoreError::Unavailable(reason.clone()));
         }
         let ours = self.shared.epoch.load(Ordering::Acquire);
-        let begun = sqlx::query("BEGIN IMMEDIATE; SELECT coalesce(max(epoch), 0) FROM instances").fetch_all(&mut self.connection).await;
-        let now = match begun.and_then(|rows| rows.first().ok_or(sqlx::Error::RowNotFound).and_then(|row| row.try_get::<i64, _>(0))) {
+        let begun = sqlx::query("BEGIN IMMEDIATE; SELECT coalesce(max(epoch), 0) FROM instances")
+            .fetch_all(&mut self.connection)
+            .await;
+        let now = match begun.and_then(|rows| {
+            rows.first()
+                .ok_or(sqlx::Error::RowNotFound)
+                .and_then(|row| row.try_get::<i64, _>(0))
+        }) {
             Ok(now) => now.unsigned_abs(),
             Err(error) => return Err(self.lost("beginning", error).await),
         };
@@ -194,13 +225,18 @@ impl Writer {
 
     async fn job(&mut self, job: &Job) -> Result<Outcome, Trouble> {
         match run(&mut self.connection, job.steps()).await {
-            Ok(row) => job.outcome(row.as_ref()).map_err(|error| Trouble::Only(Err(error))),
+            Ok(row) => job
+                .outcome(row.as_ref())
+                .map_err(|error| Trouble::Only(Err(error))),
             Err(Stopped::Lost(error)) => Err(Trouble::Lost(error)),
             Err(stopped) => Err(Trouble::Only(job.stopped(stopped))),
         }
     }
 
-    async fn job_behind_savepoint(&mut self, job: &Job) -> Result<StoreResult<Outcome>, sqlx::Error> {
+    async fn job_behind_savepoint(
+        &mut self,
+        job: &Job,
+    ) -> Result<StoreResult<Outcome>, sqlx::Error> {
         self.connection.execute("SAVEPOINT job").await?;
         let outcome = match self.job(job).await {
             Ok(outcome) => Ok(outcome),
@@ -218,7 +254,9 @@ impl Writer {
     async fn lost(&mut self, doing: &str, error: sqlx::Error) -> StoreError {
         let answer = unavailable(doing, &error);
         if severity(&error) == Severity::Fatal {
-            let reason = format!("the store stopped writing after an error ({doing}: {error}); restart the gateway once the disk is sound");
+            let reason = format!(
+                "the store stopped writing after an error ({doing}: {error}); restart the gateway once the disk is sound"
+            );
             tracing::error!(%reason, "the store failed");
             let _ = self.shared.failed.set(reason);
         }
@@ -244,7 +282,9 @@ impl Writer {
             .await;
         match taken.and_then(|row| row.try_get::<i64, _>(0)) {
             Ok(epoch) => {
-                self.shared.epoch.store(epoch.unsigned_abs(), Ordering::Release);
+                self.shared
+                    .epoch
+                    .store(epoch.unsigned_abs(), Ordering::Release);
                 Ok(epoch.unsigned_abs())
             }
             Err(error) => Err(self.lost("taking over", error).await),
@@ -258,7 +298,10 @@ impl Writer {
             let truncated = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await;
             truncated.map_err(|error| unavailable("writing the log into the file", &error))?;
         }
-        connection.close().await.map_err(|error| unavailable("closing", &error))
+        connection
+            .close()
+            .await
+            .map_err(|error| unavailable("closing", &error))
     }
 }
 
@@ -278,8 +321,19 @@ enum Trouble {
 impl Job {
     fn steps(&self) -> Vec<Step> {
         match self {
-            Job::Accept { inbound, key, id, conversation, at } => plan::accept(inbound, key, *id, *conversation, *at),
-            Job::Open { key, origin, id, at } => plan::open_conversation(key, origin, *id, *at),
+            Job::Accept {
+                inbound,
+                key,
+                id,
+                conversation,
+                at,
+            } => plan::accept(inbound, key, *id, *conversation, *at),
+            Job::Open {
+                key,
+                origin,
+                id,
+                at,
+            } => plan::open_conversation(key, origin, *id, *at),
             Job::Commit(commit) => plan::commit(commit),
         }
     }
@@ -293,8 +347,14 @@ impl Job {
                 let conversation = fields.id(ConversationId::from_column)?;
                 let fresh = inbound == *id;
                 Ok(Outcome::Accepted(match fresh {
-                    true => Accepted::New { inbound, conversation },
-                    false => Accepted::Repeat { inbound, conversation },
+                    true => Accepted::New {
+                        inbound,
+                        conversation,
+                    },
+                    false => Accepted::Repeat {
+                        inbound,
+                        conversation,
+                    },
                 }))
             }
             Job::Open { .. } => {
@@ -308,16 +368,27 @@ impl Job {
     fn stopped(&self, stopped: Stopped) -> StoreResult<Outcome> {
         match (self, stopped) {
             (Job::Commit(commit), Stopped::NoConversation) => {
-                Ok(Outcome::Committed(Committed::Unmet { index: 0, what: plan::no_conversation(commit) }))
+                Ok(Outcome::Committed(Committed::Unmet {
+                    index: 0,
+                    what: plan::no_conversation(commit),
+                }))
             }
             (Job::Commit(commit), Stopped::Unmet { change }) => {
-                Ok(Outcome::Committed(Committed::Unmet { index: change, what: plan::expectation(commit, change) }))
+                Ok(Outcome::Committed(Committed::Unmet {
+                    index: change,
+                    what: plan::expectation(commit, change),
+                }))
             }
             (Job::Commit(commit), Stopped::Refused { change, error }) => {
                 let what = format!("{} ({error})", plan::expectation(commit, change));
-                Ok(Outcome::Committed(Committed::Unmet { index: change, what }))
+                Ok(Outcome::Committed(Committed::Unmet {
+                    index: change,
+                    what,
+                }))
             }
-            (_, Stopped::Refused { error, .. } | Stopped::Lost(error)) => Err(unavailable("writing", &error)),
+            (_, Stopped::Refused { error, .. } | Stopped::Lost(error)) => {
+                Err(unavailable("writing", &error))
+            }
             (_, Stopped::Unmet { .. } | Stopped::NoConversation) => Err(nothing_returned()),
         }
     }

@@ -39,7 +39,9 @@ pub fn parse(text: &str, bot_names: &[&str]) -> Parsed {
     let Some(body) = text.trim().strip_prefix('/') else {
         return Parsed::NotACommand;
     };
-    let end = body.find(|character| !is_name_character(character)).unwrap_or(body.len());
+    let end = body
+        .find(|character| !is_name_character(character))
+        .unwrap_or(body.len());
     let (name, rest) = body.split_at(end);
     if !is_command_name(name) {
         return Parsed::NotACommand;
@@ -55,7 +57,11 @@ pub fn parse(text: &str, bot_names: &[&str]) -> Parsed {
         return Parsed::NotACommand;
     }
     let line = rest.lines().next().unwrap_or_default();
-    Parsed::Command(Invocation { name: name.to_ascii_lowercase(), arguments: words(line), rest: rest.trim().into() })
+    Parsed::Command(Invocation {
+        name: name.to_ascii_lowercase(),
+        arguments: words(line),
+        rest: rest.trim().into(),
+    })
 }
 
 fn is_command_name(name: &str) -> bool {
@@ -71,7 +77,9 @@ fn is_bot_character(character: char) -> bool {
 }
 
 fn is_ours(bot: &str, names: &[&str]) -> bool {
-    names.iter().any(|name| name.trim_start_matches('@').eq_ignore_ascii_case(bot))
+    names
+        .iter()
+        .any(|name| name.trim_start_matches('@').eq_ignore_ascii_case(bot))
 }
 
 /// The text up to the first whitespace, and what follows from there.
@@ -87,7 +95,10 @@ pub enum ShellRequest {
     /// `!bg make test`: run it in the background and tell when it ends.
     Background(String),
     /// `!watch PATTERN… -- command`: so, and tell when a line matches.
-    Watch { patterns: Vec<String>, command: String },
+    Watch {
+        patterns: Vec<String>,
+        command: String,
+    },
     /// `!delegate command`: let a sub-agent run it.
     Delegate(String),
     /// `!` or `!help`.
@@ -115,9 +126,13 @@ pub fn shell_request(text: &str) -> ShellRequest {
     match form {
         "" => ShellRequest::Help,
         "help" if rest.is_empty() => ShellRequest::Help,
-        "bg" if rest.is_empty() => ShellRequest::Malformed("`!bg` needs a command, as in `!bg make test`."),
+        "bg" if rest.is_empty() => {
+            ShellRequest::Malformed("`!bg` needs a command, as in `!bg make test`.")
+        }
         "bg" => ShellRequest::Background(rest.into()),
-        "delegate" if rest.is_empty() => ShellRequest::Malformed("`!delegate` needs a command, as in `!delegate make test`."),
+        "delegate" if rest.is_empty() => {
+            ShellRequest::Malformed("`!delegate` needs a command, as in `!delegate make test`.")
+        }
         "delegate" => ShellRequest::Delegate(rest.into()),
         "watch" => watch(rest),
         _ => ShellRequest::Run(body.into()),
@@ -141,15 +156,24 @@ fn watch(text: &str) -> ShellRequest {
     }
     let command = words.rest().trim();
     if patterns.is_empty() {
-        return ShellRequest::Malformed("`!watch` needs a pattern before ` -- `, as in `!watch ERROR -- make`.");
+        return ShellRequest::Malformed(
+            "`!watch` needs a pattern before ` -- `, as in `!watch ERROR -- make`.",
+        );
     }
     if patterns.iter().any(String::is_empty) {
-        return ShellRequest::Malformed("A pattern of `!watch` is empty and would match every line.");
+        return ShellRequest::Malformed(
+            "A pattern of `!watch` is empty and would match every line.",
+        );
     }
     if command.is_empty() {
-        return ShellRequest::Malformed("`!watch` needs a command after ` -- `, as in `!watch ERROR -- make`.");
+        return ShellRequest::Malformed(
+            "`!watch` needs a command after ` -- `, as in `!watch ERROR -- make`.",
+        );
     }
-    ShellRequest::Watch { patterns, command: command.into() }
+    ShellRequest::Watch {
+        patterns,
+        command: command.into(),
+    }
 }
 
 /// The words of a line. A `"…"` or `'…'` that begins a word, or follows a `=`, is one word with its spaces; an apostrophe (`don't`) and a quote
@@ -177,7 +201,9 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     fn of(text: &'a str) -> Words<'a> {
-        Words { characters: text.chars() }
+        Words {
+            characters: text.chars(),
+        }
     }
 
     /// What has not been read.
@@ -196,7 +222,9 @@ impl<'a> Words<'a> {
                 return Some(inside);
             }
             let escaped = match character {
-                '\\' if open != '\'' => take_if(&mut ahead, |next| next == '\\' || closing.contains(&next)),
+                '\\' if open != '\'' => {
+                    take_if(&mut ahead, |next| next == '\\' || closing.contains(&next))
+                }
                 _ => None,
             };
             inside.push(escaped.unwrap_or(character));
@@ -210,14 +238,21 @@ impl Iterator for Words<'_> {
 
     fn next(&mut self) -> Option<Word> {
         self.characters = self.rest().trim_start().chars();
-        let mut word = Word { text: String::new(), quoted: false };
+        let mut word = Word {
+            text: String::new(),
+            quoted: false,
+        };
         let mut may_quote = true;
         let before = self.rest().len();
         while let Some(character) = self.characters.next() {
             if character.is_whitespace() {
                 break;
             }
-            let inside = if may_quote { self.quotation(character) } else { None };
+            let inside = if may_quote {
+                self.quotation(character)
+            } else {
+                None
+            };
             may_quote = character == '=';
             if let Some(inside) = inside {
                 word.text.push_str(&inside);
@@ -225,7 +260,9 @@ impl Iterator for Words<'_> {
                 continue;
             }
             let escaped = match character {
-                '\\' => take_if(&mut self.characters, |next| next.is_whitespace() || matches!(next, '\\' | '"' | '\'')),
+                '\\' => take_if(&mut self.characters, |next| {
+                    next.is_whitespace() || matches!(next, '\\' | '"' | '\'')
+                }),
                 _ => None,
             };
             word.quoted |= escaped.is_some();
@@ -254,13 +291,19 @@ fn take_if(characters: &mut Chars<'_>, wanted: impl Fn(char) -> bool) -> Option<
 /// The known name that a mistyped one probably meant: one that it begins, or the nearest within one slip (two for names of six letters and more).
 pub fn suggest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name = name.to_lowercase();
-    let mut begun = known.iter().filter(|candidate| name.chars().count() >= 2 && candidate.starts_with(&name));
+    let mut begun = known
+        .iter()
+        .filter(|candidate| name.chars().count() >= 2 && candidate.starts_with(&name));
     if let (Some(only), None) = (begun.next(), begun.next()) {
         return Some(only);
     }
     let slips = if name.chars().count() >= 6 { 2 } else { 1 };
-    let near = known.iter().map(|candidate| (distance(&name, candidate), *candidate));
-    near.filter(|(distance, _)| *distance <= slips).min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
+    let near = known
+        .iter()
+        .map(|candidate| (distance(&name, candidate), *candidate));
+    near.filter(|(distance, _)| *distance <= slips)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.

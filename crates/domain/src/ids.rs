@@ -17,9 +17,19 @@ const TEXT_LENGTH: usize = 13;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     #[error("`{text}` is not {kind} id: it must begin with `{prefix}_`")]
-    Prefix { text: String, kind: &'static str, prefix: &'static str },
-    #[error("`{text}` is not {kind} id: after `{prefix}_` come 13 characters of 0-9 and a-z without i, l, o, u")]
-    Body { text: String, kind: &'static str, prefix: &'static str },
+    Prefix {
+        text: String,
+        kind: &'static str,
+        prefix: &'static str,
+    },
+    #[error(
+        "`{text}` is not {kind} id: after `{prefix}_` come 13 characters of 0-9 and a-z without i, l, o, u"
+    )]
+    Body {
+        text: String,
+        kind: &'static str,
+        prefix: &'static str,
+    },
 }
 
 /// Composes the number of an id. `salt` is cut to [`SALT_BITS`].
@@ -44,7 +54,9 @@ fn decode(text: &str) -> Option<u64> {
     }
     let mut number: u64 = 0;
     for byte in text.bytes() {
-        let digit = ALPHABET.iter().position(|letter| *letter == byte.to_ascii_lowercase())?;
+        let digit = ALPHABET
+            .iter()
+            .position(|letter| *letter == byte.to_ascii_lowercase())?;
         number = number.checked_mul(32)?.checked_add(digit as u64)?;
     }
     (number <= i64::MAX as u64).then_some(number)
@@ -122,6 +134,8 @@ ids! {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
     use proptest::prelude::*;
 
@@ -149,8 +163,17 @@ mod tests {
     fn a_foreign_kind_is_refused_with_the_prefix_it_needs() {
         let process = ProcessId::from_number(compose(ID_EPOCH_MS + 5, 7)).to_string();
         let error = process.parse::<SessionId>().unwrap_err();
-        assert!(error.to_string().contains("must begin with `ses_`"), "{error}");
-        assert!("ses_000".parse::<SessionId>().unwrap_err().to_string().contains("13 characters"));
+        assert!(
+            error.to_string().contains("must begin with `ses_`"),
+            "{error}"
+        );
+        assert!(
+            "ses_000"
+                .parse::<SessionId>()
+                .unwrap_err()
+                .to_string()
+                .contains("13 characters")
+        );
         assert!("ses_zzzzzzzzzzzzz".parse::<SessionId>().is_err());
     }
 }

@@ -12,7 +12,9 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What sort of place a chat is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatType {
     Dm,
@@ -23,7 +25,12 @@ pub enum ChatType {
 }
 
 impl ChatType {
-    pub const ALL: [ChatType; 4] = [ChatType::Dm, ChatType::Group, ChatType::Channel, ChatType::Thread];
+    pub const ALL: [ChatType; 4] = [
+        ChatType::Dm,
+        ChatType::Group,
+        ChatType::Channel,
+        ChatType::Thread,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,7 +41,9 @@ impl ChatType {
         }
     }
     pub fn parse(text: &str) -> Option<ChatType> {
-        ChatType::ALL.into_iter().find(|chat_type| chat_type.name() == text)
+        ChatType::ALL
+            .into_iter()
+            .find(|chat_type| chat_type.name() == text)
     }
 }
 
@@ -56,7 +65,10 @@ pub struct KeySettings {
 
 impl Default for KeySettings {
     fn default() -> Self {
-        KeySettings { per_user_in_groups: true, per_user_in_threads: false }
+        KeySettings {
+            per_user_in_groups: true,
+            per_user_in_threads: false,
+        }
     }
 }
 
@@ -102,7 +114,10 @@ fn filled(slot: &Option<String>) -> Option<String> {
 /// Whether a profile or platform may be called so.
 pub fn is_name(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    !text.is_empty() && text.len() <= NAME_LIMIT && !text.starts_with('.') && text.bytes().all(allowed)
+    !text.is_empty()
+        && text.len() <= NAME_LIMIT
+        && !text.starts_with('.')
+        && text.bytes().all(allowed)
 }
 
 /// Bytes that a profile's or platform's name may have; a file name with room for a suffix.
@@ -158,11 +173,15 @@ pub struct KeyError {
 pub enum Problem {
     #[error("a key begins with `agent:`, as in `agent:main:telegram:group:-100:42`")]
     NotAgent,
-    #[error("the slot is missing; a key is `agent:<profile>:<platform>[@<account>]:<chat_type>:<chat>[:<thread>[:<user>]]`")]
+    #[error(
+        "the slot is missing; a key is `agent:<profile>:<platform>[@<account>]:<chat_type>:<chat>[:<thread>[:<user>]]`"
+    )]
     Missing,
     #[error("the slot is empty; fill it, or leave it out if it is the last of the optional ones")]
     Empty,
-    #[error("{0} is not a name; it takes 1 to {NAME_LIMIT} of A-Z a-z 0-9 . _ - and does not begin with a dot")]
+    #[error(
+        "{0} is not a name; it takes 1 to {NAME_LIMIT} of A-Z a-z 0-9 . _ - and does not begin with a dot"
+    )]
     NotAName(Shown),
     #[error("{0} is not a chat type; it is one of dm, group, channel, thread")]
     UnknownChatType(Shown),
@@ -196,7 +215,12 @@ impl fmt::Display for Shown {
 
 impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "agent:{}:{}", Encoded(&self.profile), Encoded(&self.platform))?;
+        write!(
+            f,
+            "agent:{}:{}",
+            Encoded(&self.profile),
+            Encoded(&self.platform)
+        )?;
         if let Some(account) = &self.account {
             write!(f, "@{}", Encoded(account))?;
         }
@@ -204,7 +228,12 @@ impl fmt::Display for SessionKey {
         match (self.thread.as_deref(), self.user.as_deref()) {
             (None, None) => Ok(()),
             (Some(thread), None) => write!(f, ":{}", Encoded(thread)),
-            (thread, Some(user)) => write!(f, ":{}:{}", Encoded(thread.unwrap_or_default()), Encoded(user)),
+            (thread, Some(user)) => write!(
+                f,
+                ":{}:{}",
+                Encoded(thread.unwrap_or_default()),
+                Encoded(user)
+            ),
         }
     }
 }
@@ -244,39 +273,57 @@ impl FromStr for SessionKey {
         if slots.next().is_some() {
             return Err(Slot::Extra.refuse(Problem::TooMany));
         }
-        Ok(SessionKey { profile, platform, account, chat_type, chat, thread, user })
+        Ok(SessionKey {
+            profile,
+            platform,
+            account,
+            chat_type,
+            chat,
+            thread,
+            user,
+        })
     }
 }
 
 impl Slot {
     fn refuse(self, problem: Problem) -> KeyError {
-        KeyError { slot: self, problem }
+        KeyError {
+            slot: self,
+            problem,
+        }
     }
 }
 
 fn platform_and_account(text: Option<&str>) -> Result<(String, Option<String>), KeyError> {
     match text.and_then(|text| text.split_once('@')) {
         None => Ok((name(Slot::Platform, text)?, None)),
-        Some((platform, account)) => {
-            Ok((name(Slot::Platform, Some(platform))?, Some(required(Slot::Account, Some(account))?)))
-        }
+        Some((platform, account)) => Ok((
+            name(Slot::Platform, Some(platform))?,
+            Some(required(Slot::Account, Some(account))?),
+        )),
     }
 }
 
 /// The thread may be empty if a user follows; the last slot of a key never is, so that a key has one text.
-fn thread_and_user(thread: Option<&str>, user: Option<&str>) -> Result<(Option<String>, Option<String>), KeyError> {
+fn thread_and_user(
+    thread: Option<&str>,
+    user: Option<&str>,
+) -> Result<(Option<String>, Option<String>), KeyError> {
     let thread = match (thread, user) {
         (None, _) => None,
         (Some(""), Some(_)) => None,
         (Some(_), _) => Some(required(Slot::Thread, thread)?),
     };
-    let user = user.map(|user| required(Slot::User, Some(user))).transpose()?;
+    let user = user
+        .map(|user| required(Slot::User, Some(user)))
+        .transpose()?;
     Ok((thread, user))
 }
 
 fn chat_type(text: Option<&str>) -> Result<ChatType, KeyError> {
     let text = required(Slot::ChatType, text)?;
-    ChatType::parse(&text).ok_or_else(|| Slot::ChatType.refuse(Problem::UnknownChatType(Shown::new(&text))))
+    ChatType::parse(&text)
+        .ok_or_else(|| Slot::ChatType.refuse(Problem::UnknownChatType(Shown::new(&text))))
 }
 
 fn name(slot: Slot, text: Option<&str>) -> Result<String, KeyError> {
@@ -304,7 +351,10 @@ fn decode(text: &str) -> Result<String, Problem> {
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
         bytes.push(match byte {
-            b'%' => match (rest.next().and_then(hexadecimal), rest.next().and_then(hexadecimal)) {
+            b'%' => match (
+                rest.next().and_then(hexadecimal),
+                rest.next().and_then(hexadecimal),
+            ) {
                 (Some(high), Some(low)) => high << 4 | low,
                 (None, _) | (_, None) => return Err(Problem::BadEscape),
             },

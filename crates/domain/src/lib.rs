@@ -3,16 +3,16 @@
 //! **Invariant:** every function here is a pure function of its arguments, so all of it can be property-tested and model-checked.
 //! **Absent on purpose:** I/O, `async`, time sources, randomness, wire and row types.
 
+pub mod block;
+pub mod command;
 pub mod ids;
-pub mod time;
 pub mod key;
+pub mod notification;
 pub mod origin;
 pub mod owner;
-pub mod session;
 pub mod process;
-pub mod notification;
-pub mod verdict;
-pub mod command;
 pub mod redact;
-pub mod block;
+pub mod session;
 pub mod split;
+pub mod time;
+pub mod verdict;

@@ -16,7 +16,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [Kind::Completed, Kind::Matched, Kind::WatchOff, Kind::Delegation, Kind::Lost];
+    pub const ALL: [Kind; 5] = [
+        Kind::Completed,
+        Kind::Matched,
+        Kind::WatchOff,
+        Kind::Delegation,
+        Kind::Lost,
+    ];
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Completed => "completed",
@@ -48,8 +54,15 @@ pub enum State {
 }
 
 impl State {
-    pub const ALL: [State; 7] =
-        [State::Pending, State::Claimed, State::Held, State::Delivered, State::Noticed, State::Consumed, State::Dropped];
+    pub const ALL: [State; 7] = [
+        State::Pending,
+        State::Claimed,
+        State::Held,
+        State::Delivered,
+        State::Noticed,
+        State::Consumed,
+        State::Dropped,
+    ];
     pub const fn name(self) -> &'static str {
         match self {
             State::Pending => "pending",
@@ -65,6 +78,9 @@ impl State {
         State::ALL.into_iter().find(|state| state.name() == text)
     }
     pub const fn is_final(self) -> bool {
-        matches!(self, State::Delivered | State::Noticed | State::Consumed | State::Dropped)
+        matches!(
+            self,
+            State::Delivered | State::Noticed | State::Consumed | State::Dropped
+        )
     }
 }

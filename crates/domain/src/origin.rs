@@ -43,7 +43,11 @@ impl Origin {
 
     /// Which adapter a delivery needs (OWN-6).
     pub fn account_name(&self) -> AccountName {
-        AccountName { profile: self.profile.clone(), platform: self.platform.clone(), account: self.account.clone() }
+        AccountName {
+            profile: self.profile.clone(),
+            platform: self.platform.clone(),
+            account: self.account.clone(),
+        }
     }
 }
 
@@ -58,6 +62,8 @@ pub struct AccountName {
 impl std::fmt::Display for AccountName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.profile, self.platform)?;
-        self.account.as_ref().map_or(Ok(()), |account| write!(f, "@{account}"))
+        self.account
+            .as_ref()
+            .map_or(Ok(()), |account| write!(f, "@{account}"))
     }
 }

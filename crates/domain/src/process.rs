@@ -24,8 +24,12 @@ pub enum LostReason {
 }
 
 impl LostReason {
-    pub const ALL: [LostReason; 4] =
-        [LostReason::SupervisorGone, LostReason::MachineRestarted, LostReason::FolderDamaged, LostReason::FolderMissing];
+    pub const ALL: [LostReason; 4] = [
+        LostReason::SupervisorGone,
+        LostReason::MachineRestarted,
+        LostReason::FolderDamaged,
+        LostReason::FolderMissing,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,7 +40,9 @@ impl LostReason {
         }
     }
     pub fn parse(text: &str) -> Option<LostReason> {
-        LostReason::ALL.into_iter().find(|reason| reason.name() == text)
+        LostReason::ALL
+            .into_iter()
+            .find(|reason| reason.name() == text)
     }
     pub const fn sentence(self) -> &'static str {
         match self {
@@ -136,8 +142,13 @@ pub enum ProcessState {
 }
 
 impl ProcessState {
-    pub const ALL: [ProcessState; 5] =
-        [ProcessState::Starting, ProcessState::Running, ProcessState::Exited, ProcessState::Lost, ProcessState::Failed];
+    pub const ALL: [ProcessState; 5] = [
+        ProcessState::Starting,
+        ProcessState::Running,
+        ProcessState::Exited,
+        ProcessState::Lost,
+        ProcessState::Failed,
+    ];
     pub const fn name(self) -> &'static str {
         match self {
             ProcessState::Starting => "starting",
@@ -148,7 +159,9 @@ impl ProcessState {
         }
     }
     pub fn parse(text: &str) -> Option<ProcessState> {
-        ProcessState::ALL.into_iter().find(|state| state.name() == text)
+        ProcessState::ALL
+            .into_iter()
+            .find(|state| state.name() == text)
     }
     /// Still to end, as far as the store knows.
     pub const fn is_live(self) -> bool {

@@ -35,23 +35,42 @@ struct Rule {
 
 impl Rule {
     fn new(pattern: &str, replace: fn(&Captures<'_>) -> String) -> Rule {
-        Rule { regex: Regex::new(pattern).expect("the patterns are constants of this file, and every test compiles them"), replace }
+        Rule {
+            regex: Regex::new(pattern)
+                .expect("the patterns are constants of this file, and every test compiles them"),
+            replace,
+        }
     }
 }
 
 /// Several lines first, then what is recognised by name, then by shape.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     vec![
-        Rule::new(PRIVATE_KEY, |found| format!("-----BEGIN {0}-----\n{REDACTED}\n-----END {0}-----", &found[1])),
-        Rule::new(PRIVATE_KEY_END, |found| format!("{REDACTED}\n{}", &found[1])),
+        Rule::new(PRIVATE_KEY, |found| {
+            format!(
+                "-----BEGIN {0}-----\n{REDACTED}\n-----END {0}-----",
+                &found[1]
+            )
+        }),
+        Rule::new(PRIVATE_KEY_END, |found| {
+            format!("{REDACTED}\n{}", &found[1])
+        }),
         Rule::new(AUTHORIZATION, |found| format!("{}{REDACTED}", &found[1])),
         Rule::new(AUTHORIZATION_BARE, |found| keep_unless(looks_random, found)),
         Rule::new(COOKIE, |found| format!("{}{REDACTED}", &found[1])),
         Rule::new(BEARER, |found| keep_unless(looks_random, found)),
-        Rule::new(&assignment(SECRET_NAMES, r"[ \t]*[:=][ \t]*"), |found| keep_unless(is_value, found)),
-        Rule::new(&assignment("token", "="), |found| keep_unless(is_value, found)),
-        Rule::new(&assignment(MAYBE_NAMES, r"[ \t]*[:=][ \t]*"), |found| keep_unless(looks_random, found)),
-        Rule::new(&assignment(FLAG_NAMES, r"[ \t]+"), |found| keep_unless(is_flag_value, found)),
+        Rule::new(&assignment(SECRET_NAMES, r"[ \t]*[:=][ \t]*"), |found| {
+            keep_unless(is_value, found)
+        }),
+        Rule::new(&assignment("token", "="), |found| {
+            keep_unless(is_value, found)
+        }),
+        Rule::new(&assignment(MAYBE_NAMES, r"[ \t]*[:=][ \t]*"), |found| {
+            keep_unless(looks_random, found)
+        }),
+        Rule::new(&assignment(FLAG_NAMES, r"[ \t]+"), |found| {
+            keep_unless(is_flag_value, found)
+        }),
         Rule::new(USER_INFO, |found| format!("{}{REDACTED}@", &found[1])),
         Rule::new(WEBHOOK, |found| format!("{}{REDACTED}", &found[1])),
         Rule::new(SHAPES, |_| REDACTED.into()),
@@ -60,13 +79,13 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 });
 
 /// Also one whose end was cut off.
-const PRIVATE_KEY: &str =
-    r"(?s)-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)";
+const PRIVATE_KEY: &str = r"(?s)-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)";
 /// And one whose beginning was: the tail of an output begins anywhere.
-const PRIVATE_KEY_END: &str = r"(?m)^(?:[A-Za-z0-9+/=]+\r?\n)+(-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)";
-const AUTHORIZATION: &str =
-    r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?(?:bearer|basic|token|digest|bot|negotiate|apikey)[ \t]+)[^\r\n"'\\]+"#;
-const AUTHORIZATION_BARE: &str = r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?)([^\s"'\\]+)"#;
+const PRIVATE_KEY_END: &str =
+    r"(?m)^(?:[A-Za-z0-9+/=]+\r?\n)+(-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)";
+const AUTHORIZATION: &str = r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?(?:bearer|basic|token|digest|bot|negotiate|apikey)[ \t]+)[^\r\n"'\\]+"#;
+const AUTHORIZATION_BARE: &str =
+    r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?)([^\s"'\\]+)"#;
 const COOKIE: &str = r#"(?i)(\b(?:set-)?cookie:[ \t]*)[^\s=;"']+=[^\r\n"']+"#;
 const BEARER: &str = r"(?i)(\bbearer[ \t]+)([A-Za-z0-9._~+/=-]{8,})";
 /// A name that ends so is a secret's, whatever stands before it (`AWS_SECRET_ACCESS_KEY`, `db.password`).
@@ -74,10 +93,12 @@ const SECRET_NAMES: &str = "password|passwd|passphrase|secret|(?:api|access|priv
                             (?:access|refresh|id|auth|bot|session|api)[_-]?token|connection[_-]?string";
 /// A name that ends so may be.
 const MAYBE_NAMES: &str = r"token|key|_pass|_pwd|credentials?|\bauth|signature|\bsig";
-const FLAG_NAMES: &str = r"(?:^|[\s'\x22])--?[a-z0-9-]*(?:password|passphrase|token|secret|api-?key)";
+const FLAG_NAMES: &str =
+    r"(?:^|[\s'\x22])--?[a-z0-9-]*(?:password|passphrase|token|secret|api-?key)";
 /// A password may itself hold a `@` that nobody encoded.
 const USER_INFO: &str = r#"(?i)(\b[a-z][a-z0-9+.-]*://[^\s/:@"'<>]*:)[^\s/"'<>]+@"#;
-const WEBHOOK: &str = r"(hooks\.slack\.com/services/|discord(?:app)?\.com/api/webhooks/[0-9]+/)[A-Za-z0-9_/-]{8,}";
+const WEBHOOK: &str =
+    r"(hooks\.slack\.com/services/|discord(?:app)?\.com/api/webhooks/[0-9]+/)[A-Za-z0-9_/-]{8,}";
 /// In order: Telegram, GitHub, GitLab, Slack, AWS, Google, npm, PyPI, JWT, Discord, Stripe.
 const SHAPES: &str = r"(?x)
     [0-9]{6,}:[A-Za-z0-9_-]{30,}
@@ -105,13 +126,21 @@ fn keep_unless(is_secret: fn(&str, Quoted) -> bool, found: &Captures<'_>) -> Str
     let (name, value) = (&found[1], &found[2]);
     let body = value.trim_start_matches(['\\', '"', '\'', '`']);
     let opening = &value[..value.len() - body.len()];
-    let quoted = if opening.is_empty() { Quoted::No } else { Quoted::Yes };
+    let quoted = if opening.is_empty() {
+        Quoted::No
+    } else {
+        Quoted::Yes
+    };
     // A bare value ends before the sentence or the bracket does.
     let secret = match quoted {
         Quoted::Yes => body,
         Quoted::No => body.trim_end_matches([',', ';', '.', ')', ']', '}', '>']),
     };
-    if body.starts_with(REDACTED) && body[REDACTED.len()..].chars().all(|rest| rest.is_ascii_punctuation()) {
+    if body.starts_with(REDACTED)
+        && body[REDACTED.len()..]
+            .chars()
+            .all(|rest| rest.is_ascii_punctuation())
+    {
         return found[0].into();
     }
     if !is_secret(secret, quoted) {
@@ -128,15 +157,41 @@ enum Quoted {
 
 /// Words that follow a secret's name in code, in types and in complaints.
 const PLAIN_WORDS: [&str; 20] = [
-    "string", "str", "&str", "none", "null", "nil", "undefined", "true", "false", "required", "optional", "missing", "invalid", "incorrect",
-    "expected", "prompt", "is", "not", "and", "or",
+    "string",
+    "str",
+    "&str",
+    "none",
+    "null",
+    "nil",
+    "undefined",
+    "true",
+    "false",
+    "required",
+    "optional",
+    "missing",
+    "invalid",
+    "incorrect",
+    "expected",
+    "prompt",
+    "is",
+    "not",
+    "and",
+    "or",
 ];
 
 /// Something that stands for itself: not a reference to a variable, a call, or a word of the language.
 fn is_value(text: &str, quoted: Quoted) -> bool {
-    let reference = text.starts_with('$') && text[1..].chars().all(|character| character.is_alphanumeric() || "_{}".contains(character));
+    let reference = text.starts_with('$')
+        && text[1..]
+            .chars()
+            .all(|character| character.is_alphanumeric() || "_{}".contains(character));
     let call = quoted == Quoted::No && (text.contains('(') || text.starts_with("Option<"));
-    !text.is_empty() && !reference && !call && !PLAIN_WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+    !text.is_empty()
+        && !reference
+        && !call
+        && !PLAIN_WORDS
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(text))
 }
 
 fn is_flag_value(text: &str, quoted: Quoted) -> bool {
@@ -146,9 +201,16 @@ fn is_flag_value(text: &str, quoted: Quoted) -> bool {
 /// Long enough, and not a word: letters together with digits, or letter case that changes more than names do.
 fn looks_random(text: &str, quoted: Quoted) -> bool {
     let letters = text.bytes().filter(u8::is_ascii_alphabetic).count();
-    let changes = text.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
+    let changes = text
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+        .count();
     let mixed = letters > 0 && text.bytes().any(|byte| byte.is_ascii_digit());
-    is_value(text, quoted) && text.len() >= 8 && !text.contains("::") && (mixed || (text.len() >= 20 && changes >= 4))
+    is_value(text, quoted)
+        && text.len() >= 8
+        && !text.contains("::")
+        && (mixed || (text.len() >= 20 && changes >= 4))
 }
 
 fn has_digit(text: &str, _: Quoted) -> bool {

@@ -40,7 +40,12 @@ pub enum Boundary {
 }
 
 impl Boundary {
-    pub const ALL: [Boundary; 4] = [Boundary::Reset, Boundary::Deleted, Boundary::Idle, Boundary::Daily];
+    pub const ALL: [Boundary; 4] = [
+        Boundary::Reset,
+        Boundary::Deleted,
+        Boundary::Idle,
+        Boundary::Daily,
+    ];
 
     pub const fn end_reason(self) -> EndReason {
         match self {
@@ -54,7 +59,9 @@ impl Boundary {
         self.end_reason().name()
     }
     pub fn parse(text: &str) -> Option<Boundary> {
-        Boundary::ALL.into_iter().find(|boundary| boundary.name() == text)
+        Boundary::ALL
+            .into_iter()
+            .find(|boundary| boundary.name() == text)
     }
 }
 

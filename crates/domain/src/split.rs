@@ -28,7 +28,10 @@ impl Unit {
     pub fn measure(self, text: &str) -> usize {
         match self {
             Unit::Bytes => text.len(),
-            Unit::Utf16 | Unit::Chars => text.chars().map(|character| self.measure_char(character)).sum(),
+            Unit::Utf16 | Unit::Chars => text
+                .chars()
+                .map(|character| self.measure_char(character))
+                .sum(),
         }
     }
     const fn measure_char(self, character: char) -> usize {
@@ -57,8 +60,16 @@ pub struct Limit {
 /// The parts of `text`, in order; none for a blank text. Cuts are made where the largest of paragraph, line, sentence and word ends, as long as that leaves
 /// the part a third full. The two ends of the text count as cuts: blank lines there are not kept.
 pub fn split(text: &str, limit: Limit) -> Vec<String> {
-    let limit = Limit { unit: limit.unit, max: limit.max.max(limit.unit.largest_char()) };
-    let mut rest = Rest { text, line_begun: false, fence: None, limit };
+    let limit = Limit {
+        unit: limit.unit,
+        max: limit.max.max(limit.unit.largest_char()),
+    };
+    let mut rest = Rest {
+        text,
+        line_begun: false,
+        fence: None,
+        limit,
+    };
     let mut parts = Vec::new();
     while rest.reach_content() {
         let part = rest.take_part();
@@ -109,7 +120,8 @@ impl<'a> Rest<'a> {
 
     fn take_part(&mut self) -> String {
         let carried = |fence: Option<Fence<'a>>| fence.filter(|fence| fence.carried);
-        let mut part = carried(self.fence).map_or(String::new(), |fence| format!("{}\n", fence.opening));
+        let mut part =
+            carried(self.fence).map_or(String::new(), |fence| format!("{}\n", fence.opening));
         let cut = self.choose(self.limit.max - self.limit.unit.measure(&part));
         part.push_str(&self.text[..cut.end]);
         if let Some(fence) = carried(cut.fence) {
@@ -132,9 +144,17 @@ impl<'a> Rest<'a> {
         let (mut after_break, mut after_opening) = (false, false);
         for line in window.split_inclusive('\n') {
             let from_here = &self.text[at..];
-            let read = if at == 0 && self.line_begun { Line::Text } else { Line::read(from_here, fence, self.limit) };
+            let read = if at == 0 && self.line_begun {
+                Line::Text
+            } else {
+                Line::read(from_here, fence, self.limit)
+            };
             if at > 0 && !after_opening {
-                let border = if after_break || matches!(read, Line::Opens(_)) { Border::Paragraph } else { Border::Line };
+                let border = if after_break || matches!(read, Line::Opens(_)) {
+                    Border::Paragraph
+                } else {
+                    Border::Line
+                };
                 passed.offer(border, used, Cut::between_lines(self.text, at, fence));
             }
             let content = line.trim_end_matches(['\n', '\r']);
@@ -143,7 +163,8 @@ impl<'a> Rest<'a> {
                 let left = room.saturating_sub(used + Fence::closing_length(fence, unit));
                 return self.cut_at_line(&passed, read, fence, at, content.len(), left);
             }
-            after_break = matches!(read, Line::Closes) || (fence.is_none() && content.trim().is_empty());
+            after_break =
+                matches!(read, Line::Closes) || (fence.is_none() && content.trim().is_empty());
             after_opening = matches!(read, Line::Opens(opened) if opened.carried);
             used += unit.measure(line);
             at += line.len();
@@ -160,13 +181,26 @@ impl<'a> Rest<'a> {
     }
 
     /// The line at `at` does not fit into what is `left`: cuts before it, or inside.
-    fn cut_at_line(&self, passed: &Passed<'a>, read: Line<'a>, fence: Option<Fence<'a>>, at: usize, length: usize, left: usize) -> Cut<'a> {
+    fn cut_at_line(
+        &self,
+        passed: &Passed<'a>,
+        read: Line<'a>,
+        fence: Option<Fence<'a>>,
+        at: usize,
+        length: usize,
+        left: usize,
+    ) -> Cut<'a> {
         let carried = |fence: Option<Fence<'a>>| fence.is_some_and(|fence| fence.carried);
         let after = read.fence_after(fence);
         match read {
             // Room for our own closing line was kept, and it stands for this one.
             Line::Closes if carried(fence) => return Cut::between_lines(self.text, at, fence),
-            Line::Opens(_) if carried(after) => return passed.good().or(passed.last).unwrap_or(Cut::between_lines(self.text, at, fence)),
+            Line::Opens(_) if carried(after) => {
+                return passed
+                    .good()
+                    .or(passed.last)
+                    .unwrap_or(Cut::between_lines(self.text, at, fence));
+            }
             Line::Text | Line::Opens(_) | Line::Closes => {}
         }
         if let Some(cut) = passed.good() {

@@ -4,7 +4,19 @@ use std::fmt;
 use std::time::Duration;
 
 /// A moment: milliseconds since the Unix epoch, UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
@@ -17,7 +29,10 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0).max(0) as u64)
     }
     pub fn plus(self, span: Duration) -> Timestamp {
-        Timestamp(self.0.saturating_add(span.as_millis().min(i64::MAX as u128) as i64))
+        Timestamp(
+            self.0
+                .saturating_add(span.as_millis().min(i64::MAX as u128) as i64),
+        )
     }
 }
 
@@ -28,10 +43,13 @@ pub struct Span(pub Duration);
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs();
-        let two = |f: &mut fmt::Formatter<'_>, big: u64, unit: &str, small: u64, small_unit: &str| match small {
-            0 => write!(f, "{big} {unit}"),
-            _ => write!(f, "{big} {unit} {small} {small_unit}"),
-        };
+        let two =
+            |f: &mut fmt::Formatter<'_>, big: u64, unit: &str, small: u64, small_unit: &str| {
+                match small {
+                    0 => write!(f, "{big} {unit}"),
+                    _ => write!(f, "{big} {unit} {small} {small_unit}"),
+                }
+            };
         match seconds {
             0..10 => write!(f, "{:.1} s", self.0.as_secs_f64()),
             10..60 => write!(f, "{seconds} s"),

@@ -13,7 +13,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// It is the conversation's current lineage; its tip is `tip`.
-    Current { tip: SessionId },
+    Current {
+        tip: SessionId,
+    },
     /// Open, but the conversation points elsewhere (OWN-14).
     Parked,
     Closed(Boundary),
@@ -52,7 +54,9 @@ pub enum Asker {
     NoWindow,
     Open(WindowId),
     /// It is gone; `other` is the most recently active window that shows the lineage.
-    Gone { other: Option<WindowId> },
+    Gone {
+        other: Option<WindowId>,
+    },
 }
 
 /// Everything the verdict is decided on.
@@ -121,7 +125,9 @@ impl Default for Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// A background turn at the tip of the current lineage, its answer addressed to `window` if there is one.
-    Deliver { window: Option<WindowId> },
+    Deliver {
+        window: Option<WindowId>,
+    },
     /// Plain text, not put into a session's history.
     Notice(Place),
     Hold(Hold),
@@ -189,7 +195,11 @@ pub enum Unclear {
 pub fn judge(facts: &Facts, policy: &Policy) -> Verdict {
     match facts.standing {
         Standing::Unknown => return Verdict::Retry(Unclear::StoreSilent),
-        Standing::Current { .. } | Standing::Parked | Standing::Closed(_) | Standing::Compressing | Standing::Unaddressed(_) => {}
+        Standing::Current { .. }
+        | Standing::Parked
+        | Standing::Closed(_)
+        | Standing::Compressing
+        | Standing::Unaddressed(_) => {}
     }
     if let Some(how) = facts.consumed {
         return Verdict::Consume(how);
@@ -205,14 +215,22 @@ pub fn judge(facts: &Facts, policy: &Policy) -> Verdict {
         Standing::Closed(Boundary::Deleted) => Verdict::Drop(DropReason::SessionDeleted),
         Standing::Closed(Boundary::Idle | Boundary::Daily) => match policy.after_auto_reset {
             AfterAutoReset::Notice => Verdict::Notice(Place::Thread),
-            AfterAutoReset::Deliver => Verdict::Deliver { window: asking_window(facts.asker) },
+            AfterAutoReset::Deliver => Verdict::Deliver {
+                window: asking_window(facts.asker),
+            },
             AfterAutoReset::Drop => Verdict::Drop(DropReason::AutoReset),
         },
         Standing::Parked => hold(Hold::Parked, facts, policy),
         Standing::Current { .. } => match facts.asker {
             Asker::NoWindow => Verdict::Deliver { window: None },
-            Asker::Open(window) => Verdict::Deliver { window: Some(window) },
-            Asker::Gone { other: Some(window) } => Verdict::Deliver { window: Some(window) },
+            Asker::Open(window) => Verdict::Deliver {
+                window: Some(window),
+            },
+            Asker::Gone {
+                other: Some(window),
+            } => Verdict::Deliver {
+                window: Some(window),
+            },
             Asker::Gone { other: None } => match policy.when_away {
                 WhenAway::Hold => hold(Hold::Away, facts, policy),
                 WhenAway::Run => Verdict::Deliver { window: None },
@@ -232,7 +250,9 @@ fn asking_window(asker: Asker) -> Option<WindowId> {
 /// OWN-41: a hold that has lasted too long ends here, and only here.
 fn hold(reason: Hold, facts: &Facts, policy: &Policy) -> Verdict {
     match facts.held_since {
-        Some(since) if facts.now.since(since) >= policy.hold_for => Verdict::Drop(DropReason::Expired),
+        Some(since) if facts.now.since(since) >= policy.hold_for => {
+            Verdict::Drop(DropReason::Expired)
+        }
         Some(_) | None => Verdict::Hold(reason),
     }
 }

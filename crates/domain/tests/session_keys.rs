@@ -18,8 +18,23 @@ fn text_of(fields: &Value, name: &str) -> Option<String> {
 }
 
 fn key_of(fields: &Value) -> SessionKey {
-    let known = ["profile", "platform", "account", "chat_type", "chat", "thread", "user"];
-    assert!(fields.as_object().unwrap().keys().all(|field| known.contains(&field.as_str())), "{fields}");
+    let known = [
+        "profile",
+        "platform",
+        "account",
+        "chat_type",
+        "chat",
+        "thread",
+        "user",
+    ];
+    assert!(
+        fields
+            .as_object()
+            .unwrap()
+            .keys()
+            .all(|field| known.contains(&field.as_str())),
+        "{fields}"
+    );
     SessionKey {
         profile: text_of(fields, "profile").unwrap(),
         platform: text_of(fields, "platform").unwrap(),
@@ -36,12 +51,20 @@ fn key_of(fields: &Value) -> SessionKey {
 fn every_text_parses_as_the_cases_say() {
     for case in cases("parse") {
         let text = case["text"].as_str().unwrap();
-        match (text.parse::<SessionKey>(), case.get("is"), case.get("error")) {
+        match (
+            text.parse::<SessionKey>(),
+            case.get("is"),
+            case.get("error"),
+        ) {
             (Ok(key), Some(fields), None) => {
                 assert_eq!(key, key_of(fields), "{text:?}");
                 assert_eq!(key.to_string(), text);
             }
-            (Err(error), None, Some(slot)) => assert_eq!(error.slot.name(), slot.as_str().unwrap(), "{text:?}: {error}"),
+            (Err(error), None, Some(slot)) => assert_eq!(
+                error.slot.name(),
+                slot.as_str().unwrap(),
+                "{text:?}: {error}"
+            ),
             (seen, ..) => panic!("{case}: {seen:?}"),
         }
     }
@@ -53,7 +76,11 @@ fn every_origin_builds_the_key_the_cases_say() {
     for case in cases("build") {
         let origin: Origin = serde_json::from_value(case["origin"].clone()).unwrap();
         let settings: KeySettings = serde_json::from_value(case.clone()).unwrap();
-        assert_eq!(origin.key(settings).to_string(), case["key"].as_str().unwrap(), "{case}");
+        assert_eq!(
+            origin.key(settings).to_string(),
+            case["key"].as_str().unwrap(),
+            "{case}"
+        );
     }
 }
 
@@ -62,7 +89,11 @@ fn every_origin_builds_the_key_the_cases_say() {
 fn every_key_of_the_cases_round_trips() {
     for case in cases("roundtrip") {
         let key = key_of(&case);
-        assert_eq!(key.to_string().parse::<SessionKey>().unwrap(), key, "{case}");
+        assert_eq!(
+            key.to_string().parse::<SessionKey>().unwrap(),
+            key,
+            "{case}"
+        );
     }
 }
 
@@ -73,12 +104,20 @@ fn a_refusal_says_what_is_wrong_and_what_would_be_right() {
         ("agent:main:telegram:group:-100:", Slot::Thread, "empty"),
         ("agent:main:telegram:group:-100:1:", Slot::User, "empty"),
         ("agent:main:telegram:group:-100::", Slot::User, "empty"),
-        ("agent:main:telegram:meeting:1", Slot::ChatType, "one of dm, group, channel, thread"),
+        (
+            "agent:main:telegram:meeting:1",
+            Slot::ChatType,
+            "one of dm, group, channel, thread",
+        ),
         ("agent:main:telegram:dm:%C3", Slot::Chat, "not UTF-8"),
         ("agent:main:telegram:dm:1%", Slot::Chat, "%25"),
         ("agent:main:telegram:dm:1%+1", Slot::Chat, "hexadecimal"),
         ("agent:main:telegram:dm:1\n", Slot::Chat, "%0A"),
-        ("agent:main:tele gram:dm:1", Slot::Platform, "`tele gram` is not a name"),
+        (
+            "agent:main:tele gram:dm:1",
+            Slot::Platform,
+            "`tele gram` is not a name",
+        ),
         ("agent:.hidden:telegram:dm:1", Slot::Profile, "dot"),
         ("agent:a/b:telegram:dm:1", Slot::Profile, "not a name"),
         ("agent:a%2Fb:telegram:dm:1", Slot::Profile, "not a name"),
@@ -114,12 +153,21 @@ fn thread_chats_and_empty_slots() {
     };
     let text = |settings| SessionKey::build(&thread, settings).to_string();
     assert_eq!(text(KeySettings::default()), "agent:main:discord:thread:7");
-    assert_eq!(text(KeySettings { per_user_in_groups: true, per_user_in_threads: true }), "agent:main:discord:thread:7::9");
+    assert_eq!(
+        text(KeySettings {
+            per_user_in_groups: true,
+            per_user_in_threads: true
+        }),
+        "agent:main:discord:thread:7::9"
+    );
 }
 
 fn any_id() -> impl Strategy<Value = String> {
-    prop_oneof!["[:%@a-f0-9]{1,8}", any::<Vec<char>>().prop_map(|characters| characters.into_iter().collect())]
-        .prop_filter("an id is not empty", |id: &String| !id.is_empty())
+    prop_oneof![
+        "[:%@a-f0-9]{1,8}",
+        any::<Vec<char>>().prop_map(|characters| characters.into_iter().collect())
+    ]
+    .prop_filter("an id is not empty", |id: &String| !id.is_empty())
 }
 
 prop_compose! {

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 pub const LINE_LIMIT: u64 = 256 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Request {
     /// Of the operator, or of a process (`HOMING_TOKEN`).
     pub token: String,

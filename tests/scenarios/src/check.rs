@@ -21,16 +21,20 @@ pub struct Plan {
 
 impl Plan {
     pub fn of(scenario: &Scenario) -> Plan {
-        let named: Vec<&SessionKey> = scenario.steps.iter().flat_map(keys_of).collect();
-        let config = scenario.steps.first().and_then(|step| {
-            if let Step::Config(config) = step {
-                Some(config)
-            } else {
-                None
-            }
-        });
-        let explicit = config.and_then(|config| config.apply(Settings::default()).ok());
-        let explicit = explicit.map_or((None, None), |all| {
+        let config = match scenario.steps.first() {
+            Some(Step::Config(config)) => config.apply(Settings::default()).ok(),
+            Some(_) | None => None,
+        };
+        let home = config
+            .as_ref()
+            .and_then(|config| config.gateway.home.as_ref());
+        let named: Vec<&SessionKey> = scenario
+            .steps
+            .iter()
+            .flat_map(keys_of)
+            .chain(home)
+            .collect();
+        let explicit = config.as_ref().map_or((None, None), |all| {
             (all.per_user_in_groups, all.per_user_in_threads)
         });
         Plan {

@@ -119,10 +119,17 @@ pub struct Quiet {
     pub down: Vec<Account>,
     /// Processes that have ended: the store must know it.
     pub ended: Vec<ProcessId>,
-    /// Bytes that were written: the watcher must have read them.
-    pub written: Vec<(ProcessId, u64)>,
+    /// What was written: it must have been kept, and read where it is watched.
+    pub written: Vec<Written>,
     /// A turn must be held here.
     pub held: Option<SessionKey>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Written {
+    pub process: ProcessId,
+    pub bytes: u64,
+    pub watched: bool,
 }
 
 /// A line from the host.

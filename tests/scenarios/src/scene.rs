@@ -6,7 +6,7 @@ mod expecting;
 mod machine;
 mod steps;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
@@ -22,7 +22,7 @@ use crate::check::Plan;
 use crate::gateway_process::{GatewayProcess, Turns};
 use crate::host;
 use crate::model::{Config, Scenario, Step};
-use crate::protocol::{Account, Answer, Quiet, Request, Setup, StartedProcess};
+use crate::protocol::{Account, Answer, Quiet, Request, Setup, StartedProcess, Written};
 use crate::steering::Steering;
 
 /// How long what people wrote may take to be stored.
@@ -73,14 +73,13 @@ struct Scene {
     turns: Turns,
     sessions: BTreeMap<String, SessionId>,
     processes: BTreeMap<String, StartedProcess>,
-    written: BTreeMap<String, u64>,
+    written: BTreeMap<String, Written>,
     windows: BTreeMap<String, WindowId>,
     clock_ahead: Duration,
     store_fails: bool,
     seen: Seen,
     /// Where the last command was given, and how much had been sent before it.
     last_command: Option<(SessionKey, usize)>,
-    lost_delegations: BTreeSet<String>,
 }
 
 /// How much the last `expect` has seen.
@@ -118,7 +117,6 @@ impl Scene {
             store_fails: false,
             seen: Seen::default(),
             last_command: None,
-            lost_delegations: BTreeSet::new(),
         };
         scene.start_gateway().await?;
         Ok(scene)
@@ -232,10 +230,6 @@ impl Scene {
             .processes
             .iter()
             .filter(|(label, _)| !self.steering.runs(label));
-        let written = self
-            .written
-            .iter()
-            .filter_map(|(label, bytes)| Some((self.processes.get(label)?.process, *bytes)));
         Quiet {
             down: self
                 .plan
@@ -245,7 +239,7 @@ impl Scene {
                 .map(Account::from)
                 .collect(),
             ended: ended.map(|(_, process)| process.process).collect(),
-            written: written.collect(),
+            written: self.written.values().copied().collect(),
             held,
         }
     }

@@ -167,7 +167,10 @@ fn confirm(state: &mut Ledger, account: &AccountName, offset: u64) -> bool {
     }
     let waiting = &mut state.account(account).updates;
     let before = waiting.len();
-    waiting.retain(|update| update.update >= offset);
+    // In the order of their numbers.
+    while waiting.front().is_some_and(|update| update.update < offset) {
+        waiting.pop_front();
+    }
     waiting.len() < before
 }
 

@@ -199,10 +199,10 @@ async fn a_lock_that_nobody_alive_holds_is_looked_at_again() {
     gateway.start(request).await.unwrap();
     let copy = std::fs::File::open(bench.path(process).join("lock")).unwrap();
     kill_supervisor(&bench, process).await;
-    // Taken by us as soon as the supervisor lets go, and given back later.
+    copy.lock().unwrap();
     let held = std::thread::spawn(move || {
-        copy.lock().unwrap();
         std::thread::sleep(Duration::from_millis(50));
+        drop(copy);
     });
     match gateway.processes.fate(process).await.unwrap() {
         Fate::Ended(exit) => assert_eq!(exit.ending, Ending::Lost(LostReason::SupervisorGone)),

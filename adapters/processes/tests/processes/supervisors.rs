@@ -44,11 +44,12 @@ async fn it_sleeps_when_nothing_happens() {
     let process = request.process;
     let started = gateway.start(request).await.unwrap();
     gateway.says(process, "ready").await;
-    let switches = || field(&started, "voluntary_ctxt_switches:");
+    // Both: who waits wakes up, who spins does not wait.
+    let work = || (field(&started, "voluntary_ctxt_switches:"), ticks(&started));
     until("it comes to rest", || {
-        let before = switches();
-        std::thread::sleep(Duration::from_millis(100));
-        before == switches()
+        let before = work();
+        std::thread::sleep(Duration::from_millis(200));
+        before == work()
     })
     .await;
     end(&mut gateway, process).await;
@@ -143,6 +144,18 @@ fn field(started: &Started, name: &str) -> u64 {
         .find_map(|line| line.strip_prefix(name))
         .unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Processor time it has used.
+fn ticks(started: &Started) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", started.supervisor.pid)).unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1;
+    fields
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .map(|field| field.parse::<u64>().unwrap())
+        .sum()
 }
 
 async fn end(gateway: &mut crate::bench::Gateway, process: ProcessId) {

@@ -11,13 +11,31 @@ use crate::columns;
 use crate::values::{Value, values};
 
 fn step(sql: &'static str, values: Vec<Value>) -> Step {
-    Step { sql, values, expect: Expect::Any, change: 0 }
+    Step {
+        sql,
+        values,
+        expect: Expect::Any,
+        change: 0,
+    }
 }
 
 /// Ends with one row: id and conversation of the message, whether it is `id` or was there before. A repeat changes nothing, not even the
 /// conversation's origin, and makes no conversation of its own if the key's settings have changed since.
-pub(crate) fn accept(inbound: &Inbound, key: &SessionKey, id: InboundId, conversation: ConversationId, at: Timestamp) -> Vec<Step> {
-    let Inbound { origin, platform_id, author, text, window, raw } = inbound;
+pub(crate) fn accept(
+    inbound: &Inbound,
+    key: &SessionKey,
+    id: InboundId,
+    conversation: ConversationId,
+    at: Timestamp,
+) -> Vec<Step> {
+    let Inbound {
+        origin,
+        platform_id,
+        author,
+        text,
+        window,
+        raw,
+    } = inbound;
     let account = origin.account.as_deref().unwrap_or("");
     let name = || values![platform_id, &origin.platform, account, &origin.profile];
     let key = key.to_string();
@@ -25,11 +43,28 @@ pub(crate) fn accept(inbound: &Inbound, key: &SessionKey, id: InboundId, convers
 
     let mut begin = values![conversation];
     begin.extend(name());
-    begin.extend([key.clone().into(), origin_column.clone(), at.into(), at.into()]);
+    begin.extend([
+        key.clone().into(),
+        origin_column.clone(),
+        at.into(),
+        at.into(),
+    ]);
     let mut insert = values![id];
-    insert.extend(values![&origin.profile, &origin.platform, account, platform_id]);
+    insert.extend(values![
+        &origin.profile,
+        &origin.platform,
+        account,
+        platform_id
+    ]);
     insert.push(origin_column.clone());
-    insert.extend(values![author.clone(), text, raw.clone(), *window, at, &key]);
+    insert.extend(values![
+        author.clone(),
+        text,
+        raw.clone(),
+        *window,
+        at,
+        &key
+    ]);
     vec![
         // For a repeat the key is NULL, which is ignored. An INSERT … SELECT … WHERE would read better, but inserting many rows into a table that
         // others refer to makes SQLite look through all of those.
@@ -56,7 +91,12 @@ pub(crate) fn accept(inbound: &Inbound, key: &SessionKey, id: InboundId, convers
 }
 
 /// Ends with the conversation's row.
-pub(crate) fn open_conversation(key: &SessionKey, origin: &Origin, id: ConversationId, at: Timestamp) -> Vec<Step> {
+pub(crate) fn open_conversation(
+    key: &SessionKey,
+    origin: &Origin,
+    id: ConversationId,
+    at: Timestamp,
+) -> Vec<Step> {
     let key = key.to_string();
     let mut begin = values![id, &key];
     begin.extend([json(origin), at.into(), at.into()]);
@@ -65,6 +105,13 @@ pub(crate) fn open_conversation(key: &SessionKey, origin: &Origin, id: Conversat
             "INSERT INTO conversations (id, key, origin, created_at, active_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
             begin,
         ),
-        step(concat!("SELECT ", columns::conversation!(""), " FROM conversations WHERE key = ?"), values![key]),
+        step(
+            concat!(
+                "SELECT ",
+                columns::conversation!(""),
+                " FROM conversations WHERE key = ?"
+            ),
+            values![key],
+        ),
     ]
 }

@@ -11,7 +11,14 @@ use super::Plan;
 use crate::values::{Value, values};
 
 impl Plan {
-    pub(super) fn add_notification(&mut self, id: NotificationId, source: Source, kind: Kind, sequence: u32, content: &str) {
+    pub(super) fn add_notification(
+        &mut self,
+        id: NotificationId,
+        source: Source,
+        kind: Kind,
+        sequence: u32,
+        content: &str,
+    ) {
         let (process, delegation) = match source {
             Source::Process(process) => (Some(process), None),
             Source::Delegation(delegation) => (None, Some(delegation)),
@@ -25,7 +32,15 @@ impl Plan {
 
     /// What was told never moves, and a settled one moves only back to where it is open (OWN-42): the schema's triggers refuse the rest.
     pub(super) fn decide(&mut self, decision: &Decision) {
-        let Decision { notification, from, to, reason, facts, turn, failed_attempt } = decision;
+        let Decision {
+            notification,
+            from,
+            to,
+            reason,
+            facts,
+            turn,
+            failed_attempt,
+        } = decision;
         let settled_at = to.is_final().then_some(self.at);
         let held_since = (*to == State::Held).then_some(self.at);
         // A turn is named by a claim and by what a claim led to; a notification that waits belongs to none.

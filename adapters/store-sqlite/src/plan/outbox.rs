@@ -9,7 +9,15 @@ use crate::values::values;
 
 impl Plan {
     pub(super) fn enqueue(&mut self, outgoing: &NewOutgoing) {
-        let NewOutgoing { id, lineage, turn, kind, origin, window, text } = outgoing;
+        let NewOutgoing {
+            id,
+            lineage,
+            turn,
+            kind,
+            origin,
+            window,
+            text,
+        } = outgoing;
         let mut values = values![*id, self.conversation, *lineage, *turn, kind.name()];
         values.push(json(origin));
         values.extend(values![*window, text, self.at, self.at]);
@@ -39,7 +47,12 @@ impl Plan {
     }
 
     /// From uncertain, too: it was looked up and found.
-    pub(super) fn sent(&mut self, outbox: OutboxId, attempt: u32, platform_message: Option<&String>) {
+    pub(super) fn sent(
+        &mut self,
+        outbox: OutboxId,
+        attempt: u32,
+        platform_message: Option<&String>,
+    ) {
         self.one(
             "UPDATE outbox SET state = 'sent', platform_message = ?, settled_at = ? \
              WHERE id = ? AND conversation = ? AND state IN ('sending', 'uncertain') AND attempt = ?",
@@ -47,7 +60,13 @@ impl Plan {
         );
     }
 
-    pub(super) fn send_again(&mut self, outbox: OutboxId, attempt: u32, not_before: Timestamp, reason: &str) {
+    pub(super) fn send_again(
+        &mut self,
+        outbox: OutboxId,
+        attempt: u32,
+        not_before: Timestamp,
+        reason: &str,
+    ) {
         self.one(
             "UPDATE outbox SET state = 'queued', not_before = ?, reason = ? \
              WHERE id = ? AND conversation = ? AND state IN ('sending', 'uncertain') AND attempt = ?",
@@ -55,7 +74,13 @@ impl Plan {
         );
     }
 
-    pub(super) fn send_uncertain(&mut self, outbox: OutboxId, attempt: u32, not_before: Timestamp, reason: &str) {
+    pub(super) fn send_uncertain(
+        &mut self,
+        outbox: OutboxId,
+        attempt: u32,
+        not_before: Timestamp,
+        reason: &str,
+    ) {
         self.one(
             "UPDATE outbox SET state = 'uncertain', not_before = ?, reason = ? \
              WHERE id = ? AND conversation = ? AND state IN ('sending', 'uncertain') AND attempt = ?",

@@ -8,7 +8,13 @@ use super::Plan;
 use crate::values::values;
 
 impl Plan {
-    pub(super) fn start_lineage(&mut self, lineage: LineageId, session: SessionId, parent: Option<SessionId>, title: Option<&String>) {
+    pub(super) fn start_lineage(
+        &mut self,
+        lineage: LineageId,
+        session: SessionId,
+        parent: Option<SessionId>,
+        title: Option<&String>,
+    ) {
         self.one(
             "INSERT INTO lineages (id, conversation, tip) VALUES (?, ?, ?)",
             values![lineage, self.conversation, session],
@@ -20,7 +26,13 @@ impl Plan {
     }
 
     /// The title goes along: to people it is the same history.
-    pub(super) fn continue_lineage(&mut self, lineage: LineageId, from: SessionId, session: SessionId, summary: &str) {
+    pub(super) fn continue_lineage(
+        &mut self,
+        lineage: LineageId,
+        from: SessionId,
+        session: SessionId,
+        summary: &str,
+    ) {
         self.one(
             "UPDATE lineages SET tip = ? WHERE id = ? AND conversation = ? AND tip = ? AND closed_at IS NULL",
             values![session, lineage, self.conversation, from],
@@ -64,11 +76,21 @@ impl Plan {
     }
 
     pub(super) fn title(&mut self, session: SessionId, title: &str) {
-        self.one("UPDATE sessions SET title = ? WHERE id = ? AND conversation = ?", values![title, session, self.conversation]);
+        self.one(
+            "UPDATE sessions SET title = ? WHERE id = ? AND conversation = ?",
+            values![title, session, self.conversation],
+        );
     }
 
     pub(super) fn append(&mut self, message: &NewMessage) {
-        let NewMessage { id, session, turn, role, author, text } = message;
+        let NewMessage {
+            id,
+            session,
+            turn,
+            role,
+            author,
+            text,
+        } = message;
         self.one(
             "INSERT INTO messages (id, conversation, session, turn, role, author, text, at) \
              SELECT ?, conversation, id, ?, ?, ?, ?, ? FROM sessions WHERE id = ? AND conversation = ?",
@@ -77,7 +99,12 @@ impl Plan {
     }
 
     /// Only what is not settled enters: a dropped notification has no place in a history any more.
-    pub(super) fn enter_history(&mut self, lineage: LineageId, session: SessionId, notification: NotificationId) {
+    pub(super) fn enter_history(
+        &mut self,
+        lineage: LineageId,
+        session: SessionId,
+        notification: NotificationId,
+    ) {
         self.one(
             "INSERT INTO history_entries (lineage, notification, session, at) \
              SELECT lineage, ?, id, ? FROM sessions WHERE id = ? AND lineage = ? AND conversation = ? ON CONFLICT DO NOTHING",

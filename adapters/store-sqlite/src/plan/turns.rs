@@ -29,7 +29,13 @@ impl Plan {
     }
 
     /// A turn begins in a session that has not ended.
-    pub(super) fn start_turn(&mut self, turn: TurnId, session: SessionId, lineage: LineageId, kind: TurnKind) {
+    pub(super) fn start_turn(
+        &mut self,
+        turn: TurnId,
+        session: SessionId,
+        lineage: LineageId,
+        kind: TurnKind,
+    ) {
         self.one(
             "INSERT INTO turns (id, conversation, session, lineage, kind, started_at) \
              SELECT ?, conversation, id, lineage, ?, ? FROM sessions WHERE id = ? AND lineage = ? AND conversation = ? AND ended_at IS NULL",

@@ -11,11 +11,28 @@ use crate::values::values;
 
 impl Plan {
     pub(super) fn add_process(&mut self, process: &NewProcess) {
-        let NewProcess { id, owner, turn, kind, command, directory, notify, watch } = process;
+        let NewProcess {
+            id,
+            owner,
+            turn,
+            kind,
+            command,
+            directory,
+            notify,
+            watch,
+        } = process;
         self.only_in(owner.conversation);
         let mut values = values![*id, owner.conversation, owner.session, owner.lineage];
         values.push(json(&owner.origin));
-        values.extend(values![owner.window, owner.delegation, *turn, kind.name(), command, directory, *notify]);
+        values.extend(values![
+            owner.window,
+            owner.delegation,
+            *turn,
+            kind.name(),
+            command,
+            directory,
+            *notify
+        ]);
         values.push(json(watch));
         values.push(self.at.into());
         self.one(
@@ -39,7 +56,14 @@ impl Plan {
         );
     }
 
-    pub(super) fn process_ended(&mut self, process: ProcessId, ending: Ending, ended_at: Timestamp, total: u64, tail: &Vec<u8>) {
+    pub(super) fn process_ended(
+        &mut self,
+        process: ProcessId,
+        ending: Ending,
+        ended_at: Timestamp,
+        total: u64,
+        tail: &Vec<u8>,
+    ) {
         let (state, code, signal, lost) = match ending {
             Ending::Code(code) => (ProcessState::Exited, Some(code), None, None),
             Ending::Signal(signal) => (ProcessState::Exited, None, Some(signal), None),
@@ -79,7 +103,12 @@ impl Plan {
     }
 
     pub(super) fn watched(&mut self, process: ProcessId, watched: Watched) {
-        let Watched { scanned, matches, notifications, switched_off } = watched;
+        let Watched {
+            scanned,
+            matches,
+            notifications,
+            switched_off,
+        } = watched;
         self.one(
             "UPDATE processes SET scanned = ?, matches = ?, notifications = ?, switched_off = ? WHERE id = ? AND conversation = ?",
             values![scanned, matches, notifications, switched_off, process, self.conversation],
@@ -98,7 +127,12 @@ impl Plan {
         );
     }
 
-    pub(super) fn end_delegation(&mut self, delegation: DelegationId, state: &str, result: Option<&String>) {
+    pub(super) fn end_delegation(
+        &mut self,
+        delegation: DelegationId,
+        state: &str,
+        result: Option<&String>,
+    ) {
         self.one(
             "UPDATE delegations SET state = ?, result = ?, ended_at = ? WHERE id = ? AND conversation = ? AND ended_at IS NULL",
             values![state, result, self.at, delegation, self.conversation],

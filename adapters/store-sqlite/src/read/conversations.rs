@@ -9,9 +9,21 @@ use crate::columns;
 use crate::rows;
 use crate::values::values;
 
-const CONVERSATION: &str = concat!("SELECT ", columns::conversation!(""), " FROM conversations WHERE id = ?");
-const CONVERSATION_BY_KEY: &str = concat!("SELECT ", columns::conversation!(""), " FROM conversations WHERE key = ?");
-const CONVERSATIONS: &str = concat!("SELECT ", columns::conversation!(""), " FROM conversations ORDER BY active_at DESC LIMIT ?");
+const CONVERSATION: &str = concat!(
+    "SELECT ",
+    columns::conversation!(""),
+    " FROM conversations WHERE id = ?"
+);
+const CONVERSATION_BY_KEY: &str = concat!(
+    "SELECT ",
+    columns::conversation!(""),
+    " FROM conversations WHERE key = ?"
+);
+const CONVERSATIONS: &str = concat!(
+    "SELECT ",
+    columns::conversation!(""),
+    " FROM conversations ORDER BY active_at DESC LIMIT ?"
+);
 const WITH_WORK: &str = "SELECT conversation FROM inbound WHERE finished_at IS NULL \
      UNION SELECT conversation FROM notifications WHERE settled_at IS NULL \
      UNION SELECT conversation FROM outbox WHERE settled_at IS NULL \
@@ -26,16 +38,41 @@ const SESSIONS: &str = concat!(
     columns::session!("s."),
     ", (SELECT count(*) FROM messages m WHERE m.session = s.id) FROM sessions s WHERE s.conversation = ? ORDER BY s.id DESC LIMIT ?"
 );
-const LINEAGE: &str = concat!("SELECT ", columns::lineage!(""), " FROM lineages WHERE id = ?");
-const HISTORY: &str = concat!("SELECT ", columns::message!(""), " FROM messages WHERE session = ? ORDER BY id DESC LIMIT ?");
-const CONVERSATION_HISTORY: &str =
-    concat!("SELECT ", columns::message!(""), " FROM messages WHERE conversation = ? ORDER BY id DESC LIMIT ?");
-const INBOUND_WAITING: &str =
-    concat!("SELECT ", columns::inbound!(""), " FROM inbound WHERE conversation = ? AND finished_at IS NULL ORDER BY id LIMIT ?");
-const RUNNING_TURNS: &str = concat!("SELECT ", columns::turn!(""), " FROM turns WHERE conversation = ? AND ended_at IS NULL ORDER BY id");
-const WINDOW: &str = concat!("SELECT ", columns::window!(""), " FROM windows WHERE id = ?");
-const OPEN_WINDOWS: &str =
-    concat!("SELECT ", columns::window!(""), " FROM windows WHERE conversation = ? AND closed_at IS NULL ORDER BY active_at DESC, id DESC");
+const LINEAGE: &str = concat!(
+    "SELECT ",
+    columns::lineage!(""),
+    " FROM lineages WHERE id = ?"
+);
+const HISTORY: &str = concat!(
+    "SELECT ",
+    columns::message!(""),
+    " FROM messages WHERE session = ? ORDER BY id DESC LIMIT ?"
+);
+const CONVERSATION_HISTORY: &str = concat!(
+    "SELECT ",
+    columns::message!(""),
+    " FROM messages WHERE conversation = ? ORDER BY id DESC LIMIT ?"
+);
+const INBOUND_WAITING: &str = concat!(
+    "SELECT ",
+    columns::inbound!(""),
+    " FROM inbound WHERE conversation = ? AND finished_at IS NULL ORDER BY id LIMIT ?"
+);
+const RUNNING_TURNS: &str = concat!(
+    "SELECT ",
+    columns::turn!(""),
+    " FROM turns WHERE conversation = ? AND ended_at IS NULL ORDER BY id"
+);
+const WINDOW: &str = concat!(
+    "SELECT ",
+    columns::window!(""),
+    " FROM windows WHERE id = ?"
+);
+const OPEN_WINDOWS: &str = concat!(
+    "SELECT ",
+    columns::window!(""),
+    " FROM windows WHERE conversation = ? AND closed_at IS NULL ORDER BY active_at DESC, id DESC"
+);
 
 #[cfg(test)]
 pub(super) const HOT: &[&str] = &[
@@ -55,55 +92,103 @@ pub(super) const HOT: &[&str] = &[
 pub(super) const GLOBAL: &[&str] = &[CONVERSATIONS, WITH_WORK];
 
 impl Readers {
-    pub(crate) async fn conversation(&self, id: ConversationId) -> StoreResult<Option<ConversationRow>> {
-        self.one(CONVERSATION, values![id], rows::conversation).await
+    pub(crate) async fn conversation(
+        &self,
+        id: ConversationId,
+    ) -> StoreResult<Option<ConversationRow>> {
+        self.one(CONVERSATION, values![id], rows::conversation)
+            .await
     }
 
-    pub(crate) async fn conversation_by_key(&self, key: &SessionKey) -> StoreResult<Option<ConversationRow>> {
-        self.one(CONVERSATION_BY_KEY, values![key.to_string()], rows::conversation).await
+    pub(crate) async fn conversation_by_key(
+        &self,
+        key: &SessionKey,
+    ) -> StoreResult<Option<ConversationRow>> {
+        self.one(
+            CONVERSATION_BY_KEY,
+            values![key.to_string()],
+            rows::conversation,
+        )
+        .await
     }
 
     pub(crate) async fn conversations(&self, limit: u32) -> StoreResult<Vec<ConversationRow>> {
-        self.all(CONVERSATIONS, values![limit], rows::conversation).await
+        self.all(CONVERSATIONS, values![limit], rows::conversation)
+            .await
     }
 
     pub(crate) async fn conversations_with_work(&self) -> StoreResult<Vec<ConversationId>> {
-        self.all(WITH_WORK, Vec::new(), |fields| fields.id(ConversationId::from_column)).await
+        self.all(WITH_WORK, Vec::new(), |fields| {
+            fields.id(ConversationId::from_column)
+        })
+        .await
     }
 
     pub(crate) async fn session(&self, id: SessionId) -> StoreResult<Option<SessionRow>> {
         self.one(SESSION, values![id], rows::session).await
     }
 
-    pub(crate) async fn sessions(&self, conversation: ConversationId, limit: u32) -> StoreResult<Vec<SessionRow>> {
-        self.all(SESSIONS, values![conversation, limit], rows::session).await
+    pub(crate) async fn sessions(
+        &self,
+        conversation: ConversationId,
+        limit: u32,
+    ) -> StoreResult<Vec<SessionRow>> {
+        self.all(SESSIONS, values![conversation, limit], rows::session)
+            .await
     }
 
     pub(crate) async fn lineage(&self, id: LineageId) -> StoreResult<Option<LineageRow>> {
         self.one(LINEAGE, values![id], rows::lineage).await
     }
 
-    pub(crate) async fn history(&self, session: SessionId, limit: u32) -> StoreResult<Vec<MessageRow>> {
-        self.newest(HISTORY, values![session, limit], rows::message).await
+    pub(crate) async fn history(
+        &self,
+        session: SessionId,
+        limit: u32,
+    ) -> StoreResult<Vec<MessageRow>> {
+        self.newest(HISTORY, values![session, limit], rows::message)
+            .await
     }
 
-    pub(crate) async fn conversation_history(&self, conversation: ConversationId, limit: u32) -> StoreResult<Vec<MessageRow>> {
-        self.newest(CONVERSATION_HISTORY, values![conversation, limit], rows::message).await
+    pub(crate) async fn conversation_history(
+        &self,
+        conversation: ConversationId,
+        limit: u32,
+    ) -> StoreResult<Vec<MessageRow>> {
+        self.newest(
+            CONVERSATION_HISTORY,
+            values![conversation, limit],
+            rows::message,
+        )
+        .await
     }
 
-    pub(crate) async fn inbound_waiting(&self, conversation: ConversationId, limit: u32) -> StoreResult<Vec<InboundRow>> {
-        self.all(INBOUND_WAITING, values![conversation, limit], rows::inbound).await
+    pub(crate) async fn inbound_waiting(
+        &self,
+        conversation: ConversationId,
+        limit: u32,
+    ) -> StoreResult<Vec<InboundRow>> {
+        self.all(INBOUND_WAITING, values![conversation, limit], rows::inbound)
+            .await
     }
 
-    pub(crate) async fn running_turns(&self, conversation: ConversationId) -> StoreResult<Vec<TurnRow>> {
-        self.all(RUNNING_TURNS, values![conversation], rows::turn).await
+    pub(crate) async fn running_turns(
+        &self,
+        conversation: ConversationId,
+    ) -> StoreResult<Vec<TurnRow>> {
+        self.all(RUNNING_TURNS, values![conversation], rows::turn)
+            .await
     }
 
     pub(crate) async fn window(&self, id: WindowId) -> StoreResult<Option<WindowRow>> {
         self.one(WINDOW, values![id], rows::window).await
     }
 
-    pub(crate) async fn open_windows(&self, conversation: ConversationId) -> StoreResult<Vec<WindowRow>> {
-        self.all(OPEN_WINDOWS, values![conversation], rows::window).await
+    pub(crate) async fn open_windows(
+        &self,
+        conversation: ConversationId,
+    ) -> StoreResult<Vec<WindowRow>> {
+        self.all(OPEN_WINDOWS, values![conversation], rows::window)
+            .await
     }
 }

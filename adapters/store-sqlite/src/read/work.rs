@@ -8,17 +8,42 @@ use crate::columns;
 use crate::rows;
 use crate::values::values;
 
-const PROCESS: &str = concat!("SELECT ", columns::process!(""), " FROM processes WHERE id = ?");
-const PROCESSES: &str =
-    concat!("SELECT ", columns::process!(""), " FROM processes WHERE conversation = ? ORDER BY (ended_at IS NOT NULL), id DESC LIMIT ?");
-const LIVE_PROCESSES: &str =
-    concat!("SELECT ", columns::process!(""), " FROM processes WHERE lineage = ? AND ended_at IS NULL ORDER BY id");
+const PROCESS: &str = concat!(
+    "SELECT ",
+    columns::process!(""),
+    " FROM processes WHERE id = ?"
+);
+const PROCESSES: &str = concat!(
+    "SELECT ",
+    columns::process!(""),
+    " FROM processes WHERE conversation = ? ORDER BY (ended_at IS NOT NULL), id DESC LIMIT ?"
+);
+const LIVE_PROCESSES: &str = concat!(
+    "SELECT ",
+    columns::process!(""),
+    " FROM processes WHERE lineage = ? AND ended_at IS NULL ORDER BY id"
+);
 /// Without the hint SQLite walks all processes ever, to save the sorting of a few.
-const ALL_LIVE_PROCESSES: &str = concat!("SELECT ", columns::process!(""), " FROM processes INDEXED BY processes_live WHERE ended_at IS NULL ORDER BY id");
-const RECENT_PROCESSES: &str = concat!("SELECT ", columns::process!(""), " FROM processes ORDER BY id DESC LIMIT ?");
-const DELEGATIONS: &str =
-    concat!("SELECT ", columns::delegation!(""), " FROM delegations WHERE conversation = ? ORDER BY id DESC LIMIT ?");
-const NOTIFICATION: &str = concat!("SELECT ", columns::notification!(""), " FROM notifications WHERE id = ?");
+const ALL_LIVE_PROCESSES: &str = concat!(
+    "SELECT ",
+    columns::process!(""),
+    " FROM processes INDEXED BY processes_live WHERE ended_at IS NULL ORDER BY id"
+);
+const RECENT_PROCESSES: &str = concat!(
+    "SELECT ",
+    columns::process!(""),
+    " FROM processes ORDER BY id DESC LIMIT ?"
+);
+const DELEGATIONS: &str = concat!(
+    "SELECT ",
+    columns::delegation!(""),
+    " FROM delegations WHERE conversation = ? ORDER BY id DESC LIMIT ?"
+);
+const NOTIFICATION: &str = concat!(
+    "SELECT ",
+    columns::notification!(""),
+    " FROM notifications WHERE id = ?"
+);
 /// The owner is found by ids, however often its lineage was compressed (OWN-11).
 const OPEN_NOTIFICATIONS: &str = concat!(
     "SELECT ",
@@ -34,11 +59,26 @@ const OPEN_NOTIFICATIONS: &str = concat!(
      LEFT JOIN sessions s ON s.id = coalesce(p.session, d.session) AND s.lineage = l.id \
      WHERE n.conversation = ? AND n.settled_at IS NULL ORDER BY n.id"
 );
-const NOTIFICATIONS: &str =
-    concat!("SELECT ", columns::notification!(""), " FROM notifications WHERE conversation = ? ORDER BY id DESC LIMIT ?");
-const OF_PROCESS: &str = concat!("SELECT ", columns::notification!(""), " FROM notifications WHERE process = ? ORDER BY id");
-const OF_DELEGATION: &str = concat!("SELECT ", columns::notification!(""), " FROM notifications WHERE delegation = ? ORDER BY id");
-const DECISIONS: &str = concat!("SELECT ", columns::decision!(""), " FROM decisions WHERE notification = ? ORDER BY id");
+const NOTIFICATIONS: &str = concat!(
+    "SELECT ",
+    columns::notification!(""),
+    " FROM notifications WHERE conversation = ? ORDER BY id DESC LIMIT ?"
+);
+const OF_PROCESS: &str = concat!(
+    "SELECT ",
+    columns::notification!(""),
+    " FROM notifications WHERE process = ? ORDER BY id"
+);
+const OF_DELEGATION: &str = concat!(
+    "SELECT ",
+    columns::notification!(""),
+    " FROM notifications WHERE delegation = ? ORDER BY id"
+);
+const DECISIONS: &str = concat!(
+    "SELECT ",
+    columns::decision!(""),
+    " FROM decisions WHERE notification = ? ORDER BY id"
+);
 
 #[cfg(test)]
 pub(super) const HOT: &[&str] = &[
@@ -61,46 +101,93 @@ impl Readers {
         self.one(PROCESS, values![id], rows::process).await
     }
 
-    pub(crate) async fn processes(&self, conversation: ConversationId, limit: u32) -> StoreResult<Vec<ProcessRow>> {
-        self.all(PROCESSES, values![conversation, limit], rows::process).await
+    pub(crate) async fn processes(
+        &self,
+        conversation: ConversationId,
+        limit: u32,
+    ) -> StoreResult<Vec<ProcessRow>> {
+        self.all(PROCESSES, values![conversation, limit], rows::process)
+            .await
     }
 
     pub(crate) async fn live_processes(&self, lineage: LineageId) -> StoreResult<Vec<ProcessRow>> {
-        self.all(LIVE_PROCESSES, values![lineage], rows::process).await
+        self.all(LIVE_PROCESSES, values![lineage], rows::process)
+            .await
     }
 
     pub(crate) async fn all_live_processes(&self) -> StoreResult<Vec<ProcessRow>> {
-        self.all(ALL_LIVE_PROCESSES, Vec::new(), rows::process).await
+        self.all(ALL_LIVE_PROCESSES, Vec::new(), rows::process)
+            .await
     }
 
     pub(crate) async fn recent_processes(&self, limit: u32) -> StoreResult<Vec<ProcessRow>> {
-        self.all(RECENT_PROCESSES, values![limit], rows::process).await
+        self.all(RECENT_PROCESSES, values![limit], rows::process)
+            .await
     }
 
-    pub(crate) async fn delegations(&self, conversation: ConversationId, limit: u32) -> StoreResult<Vec<DelegationRow>> {
-        self.all(DELEGATIONS, values![conversation, limit], rows::delegation).await
+    pub(crate) async fn delegations(
+        &self,
+        conversation: ConversationId,
+        limit: u32,
+    ) -> StoreResult<Vec<DelegationRow>> {
+        self.all(DELEGATIONS, values![conversation, limit], rows::delegation)
+            .await
     }
 
-    pub(crate) async fn notification(&self, id: NotificationId) -> StoreResult<Option<NotificationRow>> {
-        self.one(NOTIFICATION, values![id], rows::notification).await
+    pub(crate) async fn notification(
+        &self,
+        id: NotificationId,
+    ) -> StoreResult<Option<NotificationRow>> {
+        self.one(NOTIFICATION, values![id], rows::notification)
+            .await
     }
 
-    pub(crate) async fn open_notifications(&self, conversation: ConversationId) -> StoreResult<Vec<OpenNotification>> {
-        self.all(OPEN_NOTIFICATIONS, values![conversation], rows::open_notification).await
+    pub(crate) async fn open_notifications(
+        &self,
+        conversation: ConversationId,
+    ) -> StoreResult<Vec<OpenNotification>> {
+        self.all(
+            OPEN_NOTIFICATIONS,
+            values![conversation],
+            rows::open_notification,
+        )
+        .await
     }
 
-    pub(crate) async fn notifications(&self, conversation: ConversationId, limit: u32) -> StoreResult<Vec<NotificationRow>> {
-        self.all(NOTIFICATIONS, values![conversation, limit], rows::notification).await
+    pub(crate) async fn notifications(
+        &self,
+        conversation: ConversationId,
+        limit: u32,
+    ) -> StoreResult<Vec<NotificationRow>> {
+        self.all(
+            NOTIFICATIONS,
+            values![conversation, limit],
+            rows::notification,
+        )
+        .await
     }
 
-    pub(crate) async fn notifications_of(&self, source: Source) -> StoreResult<Vec<NotificationRow>> {
+    pub(crate) async fn notifications_of(
+        &self,
+        source: Source,
+    ) -> StoreResult<Vec<NotificationRow>> {
         match source {
-            Source::Process(process) => self.all(OF_PROCESS, values![process], rows::notification).await,
-            Source::Delegation(delegation) => self.all(OF_DELEGATION, values![delegation], rows::notification).await,
+            Source::Process(process) => {
+                self.all(OF_PROCESS, values![process], rows::notification)
+                    .await
+            }
+            Source::Delegation(delegation) => {
+                self.all(OF_DELEGATION, values![delegation], rows::notification)
+                    .await
+            }
         }
     }
 
-    pub(crate) async fn decisions(&self, notification: NotificationId) -> StoreResult<Vec<DecisionRow>> {
-        self.all(DECISIONS, values![notification], rows::decision).await
+    pub(crate) async fn decisions(
+        &self,
+        notification: NotificationId,
+    ) -> StoreResult<Vec<DecisionRow>> {
+        self.all(DECISIONS, values![notification], rows::decision)
+            .await
     }
 }

@@ -19,7 +19,9 @@ fn key() -> SessionKey {
 
 fn files(place: &Place) -> Vec<String> {
     let folder = fs::read_dir(place.path.parent().unwrap()).unwrap();
-    let mut names: Vec<String> = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = folder
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -27,7 +29,10 @@ fn files(place: &Place) -> Vec<String> {
 async fn with_one_conversation(place: &Place) -> SqliteStore {
     let store = store(place).await;
     store.take_over(Timestamp(1)).await.unwrap();
-    store.open_conversation(&key(), &Origin::from_key(&key()), Timestamp(1)).await.unwrap();
+    store
+        .open_conversation(&key(), &Origin::from_key(&key()), Timestamp(1))
+        .await
+        .unwrap();
     store
 }
 
@@ -73,14 +78,22 @@ async fn a_newer_schema_is_refused_and_left_alone() {
     let place = place();
     with_one_conversation(&place).await.close().await.unwrap();
     let mut connection = raw(&place.path).await;
-    connection.execute("PRAGMA user_version = 99").await.unwrap();
+    connection
+        .execute("PRAGMA user_version = 99")
+        .await
+        .unwrap();
     end(connection).await;
     let before = fs::read(&place.path).unwrap();
     for error in [
         SqliteStore::open(&place.path, ids()).await.unwrap_err(),
         SqliteStore::open_read_only(&place.path).await.unwrap_err(),
     ] {
-        assert!(error.to_string().contains("written by a newer Homing (schema 99"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("written by a newer Homing (schema 99"),
+            "{error}"
+        );
     }
     assert_eq!(fs::read(&place.path).unwrap(), before);
 }
@@ -93,7 +106,10 @@ async fn a_reader_refuses_an_older_schema_that_it_must_not_migrate() {
     connection.execute("PRAGMA user_version = 0").await.unwrap();
     end(connection).await;
     let error = SqliteStore::open_read_only(&place.path).await.unwrap_err();
-    assert!(matches!(error, OpenError::Older { found: 0, .. }), "{error}");
+    assert!(
+        matches!(error, OpenError::Older { found: 0, .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -101,17 +117,26 @@ async fn a_database_of_something_else_is_refused_and_left_alone() {
     let place = place();
     fs::create_dir_all(place.path.parent().unwrap()).unwrap();
     let mut connection = sqlx::ConnectOptions::connect(
-        &sqlx::sqlite::SqliteConnectOptions::new().filename(&place.path).create_if_missing(true),
+        &sqlx::sqlite::SqliteConnectOptions::new()
+            .filename(&place.path)
+            .create_if_missing(true),
     )
     .await
     .unwrap();
-    connection.execute("CREATE TABLE recipes (id INTEGER)").await.unwrap();
+    connection
+        .execute("CREATE TABLE recipes (id INTEGER)")
+        .await
+        .unwrap();
     end(connection).await;
     let before = fs::read(&place.path).unwrap();
     let error = SqliteStore::open(&place.path, ids()).await.unwrap_err();
     assert!(matches!(error, OpenError::Foreign(_)), "{error}");
     assert_eq!(fs::read(&place.path).unwrap(), before);
-    fs::write(&place.path, "certainly not a database, but long enough to be looked at as if it were one").unwrap();
+    fs::write(
+        &place.path,
+        "certainly not a database, but long enough to be looked at as if it were one",
+    )
+    .unwrap();
     assert!(SqliteStore::open(&place.path, ids()).await.is_err());
 }
 
@@ -131,7 +156,10 @@ async fn a_reader_beside_a_gateway_sees_each_commit_and_leaves_no_trace() {
     let reader = SqliteStore::open_read_only(&place.path).await.unwrap();
     assert!(reader.conversation_by_key(&key()).await.unwrap().is_some());
     let second: SessionKey = "agent:main:simulated:dm:2".parse().unwrap();
-    store.open_conversation(&second, &Origin::from_key(&second), Timestamp(2)).await.unwrap();
+    store
+        .open_conversation(&second, &Origin::from_key(&second), Timestamp(2))
+        .await
+        .unwrap();
     assert!(reader.conversation_by_key(&second).await.unwrap().is_some());
     drop(reader);
     assert_eq!(files(&place), before);
@@ -166,7 +194,10 @@ async fn ids_continue_behind_the_newest_in_the_store() {
     first.close().await.unwrap();
     let mut connection = raw(&place.path).await;
     // A clock that stood at 2094 when that id was made.
-    connection.execute("UPDATE conversations SET id = 9223372036854000000").await.unwrap();
+    connection
+        .execute("UPDATE conversations SET id = 9223372036854000000")
+        .await
+        .unwrap();
     end(connection).await;
     let ids = ids();
     let again = SqliteStore::open(&place.path, ids.clone()).await.unwrap();
@@ -179,9 +210,18 @@ async fn after_close_everything_is_unavailable_and_nothing_hangs() {
     let place = place();
     let store = with_one_conversation(&place).await;
     store.close().await.unwrap();
-    let origin = key().to_string().parse::<SessionKey>().map(|key| Origin::from_key(&key)).unwrap();
-    let write = store.open_conversation(&origin.key(KeySettings::default()), &origin, Timestamp(3)).await;
-    assert!(matches!(write, Err(homing_ports::store::StoreError::Unavailable(_))), "{write:?}");
+    let origin = key()
+        .to_string()
+        .parse::<SessionKey>()
+        .map(|key| Origin::from_key(&key))
+        .unwrap();
+    let write = store
+        .open_conversation(&origin.key(KeySettings::default()), &origin, Timestamp(3))
+        .await;
+    assert!(
+        matches!(write, Err(homing_ports::store::StoreError::Unavailable(_))),
+        "{write:?}"
+    );
     assert!(store.close().await.is_err());
 }
 
@@ -190,11 +230,17 @@ async fn a_row_that_cannot_be_is_named() {
     let place = place();
     with_one_conversation(&place).await.close().await.unwrap();
     let mut connection = raw(&place.path).await;
-    connection.execute("UPDATE conversations SET origin = 'nonsense'").await.unwrap();
+    connection
+        .execute("UPDATE conversations SET origin = 'nonsense'")
+        .await
+        .unwrap();
     end(connection).await;
     let store = store(&place).await;
     let error = store.conversation_by_key(&key()).await.unwrap_err();
     assert!(error.to_string().contains("conversations "), "{error}");
-    assert!(matches!(error, homing_ports::store::StoreError::Damaged(_)), "{error}");
+    assert!(
+        matches!(error, homing_ports::store::StoreError::Damaged(_)),
+        "{error}"
+    );
     store.close().await.unwrap();
 }

@@ -19,8 +19,13 @@ use crate::plan;
 use crate::read;
 
 async fn explain(connection: &mut SqliteConnection, sql: &str) -> Vec<String> {
-    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(connection).await.unwrap();
-    rows.iter().map(|row| row.get::<String, _>("detail")).collect()
+    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
+        .fetch_all(connection)
+        .await
+        .unwrap();
+    rows.iter()
+        .map(|row| row.get::<String, _>("detail"))
+        .collect()
 }
 
 #[tokio::test]
@@ -31,7 +36,9 @@ async fn a_hot_query_never_scans_a_table_and_never_sorts_one() {
         for line in explain(&mut connection, sql).await {
             assert!(!line.starts_with("SCAN"), "{sql}\n{line}");
             // The windows of one conversation and the notifications of one process are few.
-            let few = sql.contains("FROM windows") || sql.contains("WHERE process = ?") || sql.contains("WHERE delegation = ?");
+            let few = sql.contains("FROM windows")
+                || sql.contains("WHERE process = ?")
+                || sql.contains("WHERE delegation = ?");
             assert!(few || !line.contains("TEMP B-TREE"), "{sql}\n{line}");
         }
     }
@@ -44,10 +51,22 @@ async fn a_global_query_walks_a_partial_index_or_stops_at_a_limit() {
     let place = place();
     let mut connection = raw_fresh(&place).await;
     for sql in read::global() {
-        for line in explain(&mut connection, sql).await.iter().filter(|line| line.starts_with("SCAN")) {
-            let partial = ["_waiting", "_open", "_running", "_live"].iter().any(|name| line.contains(name));
+        for line in explain(&mut connection, sql)
+            .await
+            .iter()
+            .filter(|line| line.starts_with("SCAN"))
+        {
+            let partial = ["_waiting", "_open", "_running", "_live"]
+                .iter()
+                .any(|name| line.contains(name));
             let bounded = sql.ends_with("LIMIT ?") && !sql.contains("WHERE");
-            assert!(partial || bounded || line == "SCAN tallies" || line.starts_with("SCAN conversations USING COVERING INDEX"), "{sql}\n{line}");
+            assert!(
+                partial
+                    || bounded
+                    || line == "SCAN tallies"
+                    || line.starts_with("SCAN conversations USING COVERING INDEX"),
+                "{sql}\n{line}"
+            );
         }
     }
     end(connection).await;
@@ -57,25 +76,51 @@ async fn a_global_query_walks_a_partial_index_or_stops_at_a_limit() {
 async fn a_write_finds_its_rows_by_id() {
     let place = place();
     let mut connection = raw_fresh(&place).await;
-    let commit = Commit { conversation: ConversationId::from_number(1), at: Timestamp(1), changes: one_of_each() };
+    let commit = Commit {
+        conversation: ConversationId::from_number(1),
+        at: Timestamp(1),
+        changes: one_of_each(),
+    };
     let steps = plan::commit(&commit).into_iter();
     let at = Timestamp(1);
     let inbound = inbound();
     let key = inbound.origin.key(KeySettings::default());
-    let accept = plan::accept(&inbound, &key, InboundId::from_number(1), commit.conversation, at);
+    let accept = plan::accept(
+        &inbound,
+        &key,
+        InboundId::from_number(1),
+        commit.conversation,
+        at,
+    );
     let open = plan::open_conversation(&key, &inbound.origin, commit.conversation, at);
     for step in steps.chain(accept).chain(open) {
-        assert_eq!(step.sql.matches('?').count(), step.values.len(), "{}", step.sql);
+        assert_eq!(
+            step.sql.matches('?').count(),
+            step.values.len(),
+            "{}",
+            step.sql
+        );
         for line in explain(&mut connection, step.sql).await {
             // The row that an INSERT … SELECT without FROM makes is a scan of nothing.
-            assert!(!line.starts_with("SCAN") || line == "SCAN CONSTANT ROW", "{}\n{line}", step.sql);
+            assert!(
+                !line.starts_with("SCAN") || line == "SCAN CONSTANT ROW",
+                "{}\n{line}",
+                step.sql
+            );
         }
     }
     end(connection).await;
 }
 
 fn inbound() -> Inbound {
-    Inbound { origin: origin(), platform_id: "1".into(), author: None, text: "hello".into(), window: None, raw: None }
+    Inbound {
+        origin: origin(),
+        platform_id: "1".into(),
+        author: None,
+        text: "hello".into(),
+        window: None,
+        raw: None,
+    }
 }
 
 fn origin() -> Origin {
@@ -103,25 +148,68 @@ fn one_of_each() -> Vec<Change> {
     let notification = NotificationId::from_number(1);
     let delegation = DelegationId::from_number(1);
     let conversation = ConversationId::from_number(1);
-    let owner = Owner { conversation, session, lineage, origin: origin(), window: None, delegation: None };
+    let owner = Owner {
+        conversation,
+        session,
+        lineage,
+        origin: origin(),
+        window: None,
+        delegation: None,
+    };
     let text = String::new;
     let not_before = Timestamp(1);
     let all = vec![
         Change::RequireGeneration(1),
-        Change::StartLineage { lineage, session, parent: None, title: None },
-        Change::Continue { lineage, from: session, session, summary: text() },
-        Change::CloseLineage { lineage, boundary: Boundary::Reset },
+        Change::StartLineage {
+            lineage,
+            session,
+            parent: None,
+            title: None,
+        },
+        Change::Continue {
+            lineage,
+            from: session,
+            session,
+            summary: text(),
+        },
+        Change::CloseLineage {
+            lineage,
+            boundary: Boundary::Reset,
+        },
         Change::Point(Some(Current { session, lineage })),
         Change::Point(None),
-        Change::Title { session, title: text() },
-        Change::Append(NewMessage { id: MessageId::from_number(1), session, turn: None, role: Role::Agent, author: None, text: text() }),
-        Change::EnterHistory { lineage, session, notification },
+        Change::Title {
+            session,
+            title: text(),
+        },
+        Change::Append(NewMessage {
+            id: MessageId::from_number(1),
+            session,
+            turn: None,
+            role: Role::Agent,
+            author: None,
+            text: text(),
+        }),
+        Change::EnterHistory {
+            lineage,
+            session,
+            notification,
+        },
         Change::TakeInbound { inbound, turn },
         Change::FinishInbound { inbound },
         Change::RequeueInbound { inbound },
-        Change::StartTurn { turn, session, lineage, kind: TurnKind::Foreground },
+        Change::StartTurn {
+            turn,
+            session,
+            lineage,
+            kind: TurnKind::Foreground,
+        },
         Change::CountTool { turn },
-        Change::EndTurn { turn, end: TurnEnd::Done, error: None },
+        Change::EndTurn {
+            turn,
+            end: TurnEnd::Done,
+            error: None,
+        },
         Change::AddProcess(NewProcess {
             id: process,
             owner: owner.clone(),
@@ -133,12 +221,37 @@ fn one_of_each() -> Vec<Change> {
             watch: vec![],
         }),
         Change::ProcessStarted { process },
-        Change::ProcessFailed { process, failure: text() },
-        Change::ProcessEnded { process, ending: Ending::Code(0), ended_at: not_before, output_total: 0, output_tail: vec![] },
-        Change::Consume { process, lineage, how: Consumption::Waited },
-        Change::Adopt { process, owner: owner.clone() },
-        Change::Watched { process, watched: Watched::default() },
-        Change::AddNotification { notification, source: Source::Process(process), kind: Kind::Completed, sequence: 0, content: text() },
+        Change::ProcessFailed {
+            process,
+            failure: text(),
+        },
+        Change::ProcessEnded {
+            process,
+            ending: Ending::Code(0),
+            ended_at: not_before,
+            output_total: 0,
+            output_tail: vec![],
+        },
+        Change::Consume {
+            process,
+            lineage,
+            how: Consumption::Waited,
+        },
+        Change::Adopt {
+            process,
+            owner: owner.clone(),
+        },
+        Change::Watched {
+            process,
+            watched: Watched::default(),
+        },
+        Change::AddNotification {
+            notification,
+            source: Source::Process(process),
+            kind: Kind::Completed,
+            sequence: 0,
+            content: text(),
+        },
         Change::Decide(Decision {
             notification,
             from: State::Pending,
@@ -148,18 +261,55 @@ fn one_of_each() -> Vec<Change> {
             turn: None,
             failed_attempt: false,
         }),
-        Change::Enqueue(NewOutgoing { id: outbox, lineage: None, turn: None, kind: OutgoingKind::Reply, origin: origin(), window: None, text: text() }),
-        Change::CancelQueued { lineage, reason: text() },
+        Change::Enqueue(NewOutgoing {
+            id: outbox,
+            lineage: None,
+            turn: None,
+            kind: OutgoingKind::Reply,
+            origin: origin(),
+            window: None,
+            text: text(),
+        }),
+        Change::CancelQueued {
+            lineage,
+            reason: text(),
+        },
         Change::Sending { outbox, attempt: 1 },
-        Change::Sent { outbox, attempt: 1, platform_message: None },
-        Change::SendAgain { outbox, attempt: 1, not_before, reason: text() },
-        Change::SendUncertain { outbox, attempt: 1, not_before, reason: text() },
-        Change::SendDead { outbox, attempt: 1, reason: text() },
+        Change::Sent {
+            outbox,
+            attempt: 1,
+            platform_message: None,
+        },
+        Change::SendAgain {
+            outbox,
+            attempt: 1,
+            not_before,
+            reason: text(),
+        },
+        Change::SendUncertain {
+            outbox,
+            attempt: 1,
+            not_before,
+            reason: text(),
+        },
+        Change::SendDead {
+            outbox,
+            attempt: 1,
+            reason: text(),
+        },
         Change::OpenWindow { window },
         Change::TouchWindow { window },
         Change::CloseWindow { window },
-        Change::AddDelegation { delegation, owner, task: text() },
-        Change::EndDelegation { delegation, state: text(), result: None },
+        Change::AddDelegation {
+            delegation,
+            owner,
+            task: text(),
+        },
+        Change::EndDelegation {
+            delegation,
+            state: text(),
+            result: None,
+        },
     ];
     // 36 kinds, and `Point` twice.
     let kinds: std::collections::HashSet<_> = all.iter().map(std::mem::discriminant).collect();

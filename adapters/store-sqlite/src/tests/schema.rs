@@ -38,7 +38,12 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "UPDATE conversations SET session = 999, lineage = 10 WHERE id = 1",
         ],
     ),
-    ("two conversations of one key", &["INSERT INTO conversations (id, key, origin, created_at, active_at) VALUES (3, 'k1', '{}', 0, 0)"]),
+    (
+        "two conversations of one key",
+        &[
+            "INSERT INTO conversations (id, key, origin, created_at, active_at) VALUES (3, 'k1', '{}', 0, 0)",
+        ],
+    ),
     (
         "a second continuation of a session, one in another lineage, one of itself (OWN-11)",
         &[
@@ -49,13 +54,20 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ),
     (
         "a second open session in a lineage",
-        &["INSERT INTO sessions (id, conversation, lineage, started_at, continues) VALUES (102, 1, 10, 1, 101)"],
+        &[
+            "INSERT INTO sessions (id, conversation, lineage, started_at, continues) VALUES (102, 1, 10, 1, 101)",
+        ],
     ),
     (
         "a branch that is also a continuation (OWN-12)",
-        &["INSERT INTO sessions (id, conversation, lineage, started_at, continues, parent, ended_by, ended_at) VALUES (102, 1, 10, 1, 101, 100, 'reset', 2)"],
+        &[
+            "INSERT INTO sessions (id, conversation, lineage, started_at, continues, parent, ended_by, ended_at) VALUES (102, 1, 10, 1, 101, 100, 'reset', 2)",
+        ],
     ),
-    ("a session in another conversation's lineage", &["INSERT INTO sessions (id, conversation, lineage, started_at) VALUES (102, 1, 20, 1)"]),
+    (
+        "a session in another conversation's lineage",
+        &["INSERT INTO sessions (id, conversation, lineage, started_at) VALUES (102, 1, 20, 1)"],
+    ),
     (
         "an ended session without its reason, a reason without an end, a reason that is none",
         &[
@@ -64,7 +76,13 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "UPDATE sessions SET ended_by = 'boredom', ended_at = 5 WHERE id = 101",
         ],
     ),
-    ("a second end of a session (OWN-13)", &["UPDATE sessions SET ended_by = 'idle', ended_at = 9 WHERE id = 110", "UPDATE sessions SET ended_by = NULL, ended_at = NULL WHERE id = 110"]),
+    (
+        "a second end of a session (OWN-13)",
+        &[
+            "UPDATE sessions SET ended_by = 'idle', ended_at = 9 WHERE id = 110",
+            "UPDATE sessions SET ended_by = NULL, ended_at = NULL WHERE id = 110",
+        ],
+    ),
     (
         "a lineage closed by nobody, closed at no time, closed by compression, closed again, opened again (OWN-13)",
         &[
@@ -77,8 +95,10 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ),
     (
         "the same message of a platform twice, with or without an account (OWN-70)",
-        &["INSERT INTO inbound (id, conversation, profile, platform, account, platform_id, origin, text, received_at) VALUES (2, 1, 'main', 'telegram', '', '7', '{}', 'hello', 0)",
-          "INSERT INTO inbound (id, conversation, profile, platform, account, platform_id, origin, text, received_at) VALUES (2, 1, 'main', 'telegram', NULL, '7', '{}', 'hello', 0)"],
+        &[
+            "INSERT INTO inbound (id, conversation, profile, platform, account, platform_id, origin, text, received_at) VALUES (2, 1, 'main', 'telegram', '', '7', '{}', 'hello', 0)",
+            "INSERT INTO inbound (id, conversation, profile, platform, account, platform_id, origin, text, received_at) VALUES (2, 1, 'main', 'telegram', NULL, '7', '{}', 'hello', 0)",
+        ],
     ),
     (
         "a message taken by no turn, queued with a turn, done at no time",
@@ -142,7 +162,9 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ),
     (
         "a notification twice in a lineage's history (OWN-65)",
-        &["INSERT INTO history_entries (lineage, notification, session, at) VALUES (10, 1, 101, 1)"],
+        &[
+            "INSERT INTO history_entries (lineage, notification, session, at) VALUES (10, 1, 101, 1)",
+        ],
     ),
     (
         "an item that left at no time, waits with a time, was sent at no attempt, died of nothing",
@@ -167,7 +189,13 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "UPDATE delegations SET state = 'vanished', ended_at = 1 WHERE id = 1",
         ],
     ),
-    ("a text where a number belongs", &["UPDATE outbox SET attempt = 'many' WHERE id = 1", "UPDATE processes SET exit_code = 'zero' WHERE id = 1"]),
+    (
+        "a text where a number belongs",
+        &[
+            "UPDATE outbox SET attempt = 'many' WHERE id = 1",
+            "UPDATE processes SET exit_code = 'zero' WHERE id = 1",
+        ],
+    ),
 ];
 
 /// What settles for good, then what would move it again.
@@ -175,30 +203,50 @@ const FINAL: &[(&str, &str, &[&str])] = &[
     (
         "what was told stays told",
         "UPDATE notifications SET state = 'delivered', settled_at = 1, session = 101 WHERE id = 1",
-        &["UPDATE notifications SET state = 'pending', settled_at = NULL WHERE id = 1", "UPDATE notifications SET state = 'dropped', reason = 'x' WHERE id = 1"],
+        &[
+            "UPDATE notifications SET state = 'pending', settled_at = NULL WHERE id = 1",
+            "UPDATE notifications SET state = 'dropped', reason = 'x' WHERE id = 1",
+        ],
     ),
     (
         "a dropped one is taken back to where it is open, never to another end",
         "UPDATE notifications SET state = 'dropped', settled_at = 1, reason = 'session_reset' WHERE id = 1",
-        &["UPDATE notifications SET state = 'consumed' WHERE id = 1", "UPDATE notifications SET state = 'delivered', session = 101 WHERE id = 1"],
+        &[
+            "UPDATE notifications SET state = 'consumed' WHERE id = 1",
+            "UPDATE notifications SET state = 'delivered', session = 101 WHERE id = 1",
+        ],
     ),
     (
         "what left has left",
         "UPDATE outbox SET state = 'sent', attempt = 1, settled_at = 1 WHERE id = 1",
-        &["UPDATE outbox SET state = 'queued', settled_at = NULL WHERE id = 1", "UPDATE outbox SET state = 'dead', reason = 'x' WHERE id = 1"],
+        &[
+            "UPDATE outbox SET state = 'queued', settled_at = NULL WHERE id = 1",
+            "UPDATE outbox SET state = 'dead', reason = 'x' WHERE id = 1",
+        ],
     ),
     (
         "a process ends once (OWN-24)",
         "UPDATE processes SET state = 'exited', ended_at = 1, exit_code = 0 WHERE id = 1",
-        &["UPDATE processes SET state = 'lost', exit_code = NULL, lost_reason = 'supervisor_gone' WHERE id = 1", "UPDATE processes SET state = 'running', exit_code = NULL, ended_at = NULL WHERE id = 1"],
+        &[
+            "UPDATE processes SET state = 'lost', exit_code = NULL, lost_reason = 'supervisor_gone' WHERE id = 1",
+            "UPDATE processes SET state = 'running', exit_code = NULL, ended_at = NULL WHERE id = 1",
+        ],
     ),
 ];
 
 async fn refused(connection: &mut SqliteConnection, meaning: &str, sql: &'static str) {
     match connection.execute(sql).await {
-        Ok(done) => panic!("{meaning}\nwas allowed ({} rows): {sql}", done.rows_affected()),
+        Ok(done) => panic!(
+            "{meaning}\nwas allowed ({} rows): {sql}",
+            done.rows_affected()
+        ),
         // STRICT tables say `datatype`; every other refusal is a constraint.
-        Err(error) => assert!(error.to_string().contains("constraint") || error.to_string().contains("(code: 1811)") || error.to_string().contains("cannot store"), "{sql}: {error}"),
+        Err(error) => assert!(
+            error.to_string().contains("constraint")
+                || error.to_string().contains("(code: 1811)")
+                || error.to_string().contains("cannot store"),
+            "{sql}: {error}"
+        ),
     }
 }
 
@@ -240,23 +288,86 @@ async fn the_schemas_names_are_the_domains() {
 
     let place = place();
     let mut connection = raw_fresh(&place).await;
-    let list = |names: Vec<&str>| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    let list = |names: Vec<&str>| {
+        names
+            .iter()
+            .map(|name| format!("'{name}'"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let checks = [
-        ("messages", format!("role IN ({})", list(Role::ALL.map(Role::name).to_vec()))),
-        ("notifications", format!("kind IN ({})", list(Kind::ALL.map(Kind::name).to_vec()))),
-        ("notifications", format!("state IN ({})", list(State::ALL.map(State::name).to_vec()))),
-        ("processes", format!("kind IN ({})", list(ProcessKind::ALL.map(ProcessKind::name).to_vec()))),
-        ("processes", format!("state IN ({})", list(ProcessState::ALL.map(ProcessState::name).to_vec()))),
-        ("processes", format!("lost_reason IN ({})", list(LostReason::ALL.map(LostReason::name).to_vec()))),
-        ("processes", format!("consumed IN ({})", list(Consumption::ALL.map(Consumption::name).to_vec()))),
-        ("lineages", format!("closed_by IN ({})", list(Boundary::ALL.map(Boundary::name).to_vec()))),
-        ("outbox", format!("kind IN ({})", list(OutgoingKind::ALL.map(OutgoingKind::name).to_vec()))),
-        ("outbox", format!("state IN ({})", list(OutboxState::ALL.map(OutboxState::name).to_vec()))),
+        (
+            "messages",
+            format!("role IN ({})", list(Role::ALL.map(Role::name).to_vec())),
+        ),
+        (
+            "notifications",
+            format!("kind IN ({})", list(Kind::ALL.map(Kind::name).to_vec())),
+        ),
+        (
+            "notifications",
+            format!("state IN ({})", list(State::ALL.map(State::name).to_vec())),
+        ),
+        (
+            "processes",
+            format!(
+                "kind IN ({})",
+                list(ProcessKind::ALL.map(ProcessKind::name).to_vec())
+            ),
+        ),
+        (
+            "processes",
+            format!(
+                "state IN ({})",
+                list(ProcessState::ALL.map(ProcessState::name).to_vec())
+            ),
+        ),
+        (
+            "processes",
+            format!(
+                "lost_reason IN ({})",
+                list(LostReason::ALL.map(LostReason::name).to_vec())
+            ),
+        ),
+        (
+            "processes",
+            format!(
+                "consumed IN ({})",
+                list(Consumption::ALL.map(Consumption::name).to_vec())
+            ),
+        ),
+        (
+            "lineages",
+            format!(
+                "closed_by IN ({})",
+                list(Boundary::ALL.map(Boundary::name).to_vec())
+            ),
+        ),
+        (
+            "outbox",
+            format!(
+                "kind IN ({})",
+                list(OutgoingKind::ALL.map(OutgoingKind::name).to_vec())
+            ),
+        ),
+        (
+            "outbox",
+            format!(
+                "state IN ({})",
+                list(OutboxState::ALL.map(OutboxState::name).to_vec())
+            ),
+        ),
     ];
     for (table, check) in checks {
         let sql = format!("SELECT sql FROM sqlite_schema WHERE name = '{table}'");
-        let schema: String = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.unwrap();
-        assert!(schema.contains(&check), "{table} does not have: CHECK ({check})");
+        let schema: String = sqlx::query_scalar(AssertSqlSafe(sql))
+            .fetch_one(&mut connection)
+            .await
+            .unwrap();
+        assert!(
+            schema.contains(&check),
+            "{table} does not have: CHECK ({check})"
+        );
     }
     end(connection).await;
 }

@@ -15,9 +15,19 @@ fn command(text: &str) -> Invocation {
 #[test]
 fn a_command_has_a_name_words_and_the_rest_as_typed() {
     let plain = command("  /Adopt  prc_1   now ");
-    assert_eq!((plain.name.as_str(), plain.rest.as_str()), ("adopt", "prc_1   now"));
+    assert_eq!(
+        (plain.name.as_str(), plain.rest.as_str()),
+        ("adopt", "prc_1   now")
+    );
     assert_eq!(plain.arguments, ["prc_1", "now"]);
-    assert_eq!(command("/new"), Invocation { name: "new".into(), arguments: vec![], rest: String::new() });
+    assert_eq!(
+        command("/new"),
+        Invocation {
+            name: "new".into(),
+            arguments: vec![],
+            rest: String::new()
+        }
+    );
     assert_eq!(command("/a_b-9 x").name, "a_b-9");
     assert_eq!(command(&format!("/{}", "a".repeat(32))).name.len(), 32);
 }
@@ -25,9 +35,22 @@ fn a_command_has_a_name_words_and_the_rest_as_typed() {
 #[test]
 fn a_path_a_lone_slash_and_a_comment_are_text() {
     let long = format!("/{}", "a".repeat(33));
-    for text in
-        ["", "/", "//", "// note", "/ new", "/2", "/-x", "/usr/bin/foo bar", "/new.", "/new!", "/naïve", "hello /new", "new", &long]
-    {
+    for text in [
+        "",
+        "/",
+        "//",
+        "// note",
+        "/ new",
+        "/2",
+        "/-x",
+        "/usr/bin/foo bar",
+        "/new.",
+        "/new!",
+        "/naïve",
+        "hello /new",
+        "new",
+        &long,
+    ] {
         assert_eq!(parse(text, US), Parsed::NotACommand, "{text:?}");
     }
 }
@@ -56,7 +79,10 @@ fn quotes_and_backslashes() {
     let said = |line: &str| words(line);
     assert_eq!(said(r#"a "b c" 'd "e"' f"#), ["a", "b c", "d \"e\"", "f"]);
     assert_eq!(said(r#""say \"hi\" \\ \d""#), [r#"say "hi" \ \d"#]);
-    assert_eq!(said(r"a\ b re:\d+\s 'x\y' c:\dir"), ["a b", r"re:\d+\s", r"x\y", r"c:\dir"]);
+    assert_eq!(
+        said(r"a\ b re:\d+\s 'x\y' c:\dir"),
+        ["a b", r"re:\d+\s", r"x\y", r"c:\dir"]
+    );
     assert_eq!(said(r#"--name="a b" x"#), ["--name=a b", "x"]);
     assert_eq!(said("don't and won't"), ["don't", "and", "won't"]);
     assert_eq!(said(r#"an "open end"#), ["an", "\"open", "end"]);
@@ -76,7 +102,10 @@ fn shell_forms() {
     let cases = [
         ("!make test", Run("make test".into())),
         (" !./run.sh\necho 2 ", Run("./run.sh\necho 2".into())),
-        ("!bg sleep 20; echo 'a  b'", Background("sleep 20; echo 'a  b'".into())),
+        (
+            "!bg sleep 20; echo 'a  b'",
+            Background("sleep 20; echo 'a  b'".into()),
+        ),
         ("!bgrun", Run("bgrun".into())),
         ("! bg", Run("bg".into())),
         ("! watch -n1 date", Run("watch -n1 date".into())),
@@ -86,7 +115,10 @@ fn shell_forms() {
         ("!help", Help),
         ("!help cd", Run("help cd".into())),
         ("!watch ERR -- make -- all", watch(&["ERR"], "make -- all")),
-        (r#"!watch "build failed" 're:^\d+ x' — make  "a b""#, watch(&["build failed", r"re:^\d+ x"], "make  \"a b\"")),
+        (
+            r#"!watch "build failed" 're:^\d+ x' — make  "a b""#,
+            watch(&["build failed", r"re:^\d+ x"], "make  \"a b\""),
+        ),
         (r#"!watch "--" -- cat"#, watch(&["--"], "cat")),
         ("make", NotShell),
         ("", NotShell),
@@ -111,7 +143,9 @@ fn what_is_missing_is_named() {
         ("!watch ERR --", "after ` -- `"),
     ] {
         match shell_request(text) {
-            ShellRequest::Malformed(reason) => assert!(reason.contains(mention), "{text:?}: {reason}"),
+            ShellRequest::Malformed(reason) => {
+                assert!(reason.contains(mention), "{text:?}: {reason}")
+            }
             other => panic!("{text:?} is read as {other:?}"),
         }
     }
@@ -119,10 +153,24 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn a_slip_is_guessed_and_a_stranger_is_not() {
-    let known = ["new", "reset", "resume", "ps", "processes", "log", "kill", "adopt"];
-    for (typed, meant) in
-        [("nwe", "new"), ("rest", "reset"), ("RESUM", "resume"), ("proceses", "processes"), ("adotp", "adopt"), ("proc", "processes")]
-    {
+    let known = [
+        "new",
+        "reset",
+        "resume",
+        "ps",
+        "processes",
+        "log",
+        "kill",
+        "adopt",
+    ];
+    for (typed, meant) in [
+        ("nwe", "new"),
+        ("rest", "reset"),
+        ("RESUM", "resume"),
+        ("proceses", "processes"),
+        ("adotp", "adopt"),
+        ("proc", "processes"),
+    ] {
         assert_eq!(suggest(typed, &known), Some(meant), "{typed}");
     }
     for typed in ["", "weather", "zzz", "re"] {

@@ -17,7 +17,12 @@ pub(super) struct Cut<'a> {
 impl<'a> Cut<'a> {
     /// Before the line that begins at `at`.
     pub fn between_lines(text: &str, at: usize, fence: Option<Fence<'a>>) -> Cut<'a> {
-        Cut { end: text[..at].trim_end().len(), next: at, fence, inside_line: false }
+        Cut {
+            end: text[..at].trim_end().len(),
+            next: at,
+            fence,
+            inside_line: false,
+        }
     }
 }
 
@@ -40,7 +45,13 @@ pub(super) struct Passed<'a> {
 
 impl<'a> Passed<'a> {
     pub fn new(enough: usize) -> Passed<'a> {
-        Passed { enough, paragraph: None, line: None, last: None, last_used: 0 }
+        Passed {
+            enough,
+            paragraph: None,
+            line: None,
+            last: None,
+            last_used: 0,
+        }
     }
 
     pub fn offer(&mut self, border: Border, used: usize, cut: Cut<'a>) {
@@ -69,7 +80,12 @@ pub(super) struct Place {
 
 impl Place {
     pub fn at<'a>(self, line: usize, fence: Option<Fence<'a>>) -> Cut<'a> {
-        Cut { end: line + self.end, next: line + self.next, fence, inside_line: true }
+        Cut {
+            end: line + self.end,
+            next: line + self.next,
+            fence,
+            inside_line: true,
+        }
     }
 }
 
@@ -82,7 +98,13 @@ pub(super) struct Inside {
 }
 
 /// Looks through the line that `text` begins with, `length` bytes of it, as far as `left` reaches.
-pub(super) fn inside_line(text: &str, length: usize, left: usize, wanted: usize, unit: Unit) -> Inside {
+pub(super) fn inside_line(
+    text: &str,
+    length: usize,
+    left: usize,
+    wanted: usize,
+    unit: Unit,
+) -> Inside {
     let (mut sentence, mut word) = (None, None);
     let (mut used, mut reach) = (0, 0);
     // A beginning of nothing but whitespace or fence characters is no word.
@@ -108,28 +130,49 @@ pub(super) fn inside_line(text: &str, length: usize, left: usize, wanted: usize,
         has_words |= !character.is_whitespace() && !matches!(character, '`' | '~');
     }
     if let Some((end, used_there)) = gap {
-        let place = Place { end, next: skip_whitespace(text, end) };
+        let place = Place {
+            end,
+            next: skip_whitespace(text, end),
+        };
         if has_words && is_allowed(text, place) {
             word = Some(place);
-            sentence = if used_there >= wanted && ends_sentence(&text[..end], true) { word } else { sentence };
+            sentence = if used_there >= wanted && ends_sentence(&text[..end], true) {
+                word
+            } else {
+                sentence
+            };
         }
     }
     let grapheme = last_grapheme(text, reach);
-    Inside { sentence, word, grapheme: Place { end: grapheme, next: skip_whitespace(text, grapheme) } }
+    Inside {
+        sentence,
+        word,
+        grapheme: Place {
+            end: grapheme,
+            next: skip_whitespace(text, grapheme),
+        },
+    }
 }
 
 /// To the next word or the end of the line. The last space may carry an accent, and then it is not one to leave out.
 fn skip_whitespace(text: &str, from: usize) -> usize {
-    let word = text[from..].trim_start_matches(|character: char| character.is_whitespace() && character != '\n');
+    let word = text[from..]
+        .trim_start_matches(|character: char| character.is_whitespace() && character != '\n');
     let space = &text[from..text.len() - word.len()];
     let last = space.chars().next_back().map_or(0, char::len_utf8);
     let after = from + space.len();
-    if is_grapheme_border(text, after) { after } else { after - last }
+    if is_grapheme_border(text, after) {
+        after
+    } else {
+        after - last
+    }
 }
 
 /// Not inside a grapheme (a space may carry an accent), and not so that the rest of the line would look like a fence.
 fn is_allowed(text: &str, place: Place) -> bool {
-    is_grapheme_border(text, place.end) && is_grapheme_border(text, place.next) && !poses_as_fence(&text[place.next..])
+    is_grapheme_border(text, place.end)
+        && is_grapheme_border(text, place.next)
+        && !poses_as_fence(&text[place.next..])
 }
 
 /// Full stops count where a space follows; those of Chinese and Japanese need none.
@@ -140,17 +183,36 @@ fn ends_sentence(text: &str, spaced: bool) -> bool {
 }
 
 fn is_grapheme_border(text: &str, at: usize) -> bool {
-    GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0).unwrap_or(true)
+    GraphemeCursor::new(at, text.len(), true)
+        .is_boundary(text, 0)
+        .unwrap_or(true)
 }
 
 /// The last border of graphemes up to `reach`, preferably one whose rest does not look like a fence; `reach` itself if one grapheme is all there is.
 fn last_grapheme(text: &str, reach: usize) -> usize {
-    let back_from = |at: usize| GraphemeCursor::new(at, text.len(), true).prev_boundary(text, 0).ok().flatten().unwrap_or(0);
-    let nearest = if is_grapheme_border(text, reach) { reach } else { back_from(reach) };
+    let back_from = |at: usize| {
+        GraphemeCursor::new(at, text.len(), true)
+            .prev_boundary(text, 0)
+            .ok()
+            .flatten()
+            .unwrap_or(0)
+    };
+    let nearest = if is_grapheme_border(text, reach) {
+        reach
+    } else {
+        back_from(reach)
+    };
     let mut at = nearest;
     while at > 0 && poses_as_fence(&text[at..]) {
         let before_space = text[..at].trim_end().len();
-        at = if before_space < at { before_space } else { back_from(at) };
+        at = if before_space < at {
+            before_space
+        } else {
+            back_from(at)
+        };
     }
-    [at, nearest, reach].into_iter().find(|place| *place > 0).unwrap_or(reach)
+    [at, nearest, reach]
+        .into_iter()
+        .find(|place| *place > 0)
+        .unwrap_or(reach)
 }

@@ -48,8 +48,16 @@ impl<'a> Fence<'a> {
         if marker.starts_with('`') && content[indentation.len() + marker.len()..].contains('`') {
             return None;
         }
-        let both = limit.unit.measure(content) + limit.unit.measure(indentation) + limit.unit.measure(marker) + "\n\n".len();
-        Some(Fence { opening: content.trim_end(), indentation, marker, carried: both <= limit.max / 2 })
+        let both = limit.unit.measure(content)
+            + limit.unit.measure(indentation)
+            + limit.unit.measure(marker)
+            + "\n\n".len();
+        Some(Fence {
+            opening: content.trim_end(),
+            indentation,
+            marker,
+            carried: both <= limit.max / 2,
+        })
     }
 
     /// The line that `text` begins with, if it closes this fence.
@@ -59,7 +67,10 @@ impl<'a> Fence<'a> {
             return None;
         }
         let line = first_line(text);
-        line[indentation.len() + marker.len()..].trim().is_empty().then_some(line)
+        line[indentation.len() + marker.len()..]
+            .trim()
+            .is_empty()
+            .then_some(line)
     }
 
     pub fn closing(&self) -> String {
@@ -69,7 +80,9 @@ impl<'a> Fence<'a> {
     /// What closing costs, with its line break.
     pub fn closing_length(fence: Option<Fence<'_>>, unit: Unit) -> usize {
         match fence {
-            Some(fence) if fence.carried => unit.measure(fence.indentation) + unit.measure(fence.marker) + 1,
+            Some(fence) if fence.carried => {
+                unit.measure(fence.indentation) + unit.measure(fence.marker) + 1
+            }
             Some(_) | None => 0,
         }
     }
@@ -84,7 +97,10 @@ pub(super) fn poses_as_fence(text: &str) -> bool {
 /// The indentation and the three or more backticks or tildes that `text` begins with.
 fn marker_of(text: &str) -> Option<(&str, &str)> {
     let unindented = text.trim_start_matches([' ', '\t']);
-    let first = unindented.chars().next().filter(|first| matches!(first, '`' | '~'))?;
+    let first = unindented
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '`' | '~'))?;
     let after = unindented.trim_start_matches(first);
     let marker = &unindented[..unindented.len() - after.len()];
     (marker.len() >= 3).then_some((&text[..text.len() - unindented.len()], marker))

@@ -10,12 +10,14 @@ use homing_ports::store::Queries as _;
 use tokio::time::Instant;
 
 use super::Host;
-use crate::protocol::{Account, Quiet};
+use crate::protocol::{Account, Quiet, Written};
 
 /// The longest wait.
 const LIMIT: Duration = Duration::from_secs(10);
 /// While the store fails, some work cannot end: what can happen has happened by then.
 const LIMIT_WITHOUT_STORE: Duration = Duration::from_millis(400);
+/// The watcher may have stopped reading a process for good: nothing else will come then.
+const READ_LIMIT: Duration = Duration::from_secs(3);
 /// Between two looks, where no signal comes.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Quiet has to be seen twice: between two numbers, work can pass from one to the other unseen.
@@ -26,7 +28,7 @@ impl Host {
         let start = Instant::now();
         let mut seen_quiet = false;
         loop {
-            let noise = self.noise(until).await;
+            let noise = self.noise(until, start.elapsed()).await;
             if noise.is_empty() {
                 if seen_quiet {
                     return Ok(());
@@ -52,7 +54,7 @@ impl Host {
     }
 
     /// What is not quiet yet.
-    async fn noise(&self, until: &Quiet) -> Vec<String> {
+    async fn noise(&self, until: &Quiet, waited: Duration) -> Vec<String> {
         let mut noise = Vec::new();
         noise.extend(self.work());
         noise.extend(self.unsettled_adapters(&until.down));
@@ -68,8 +70,8 @@ impl Host {
         for process in self.processes.kill_asked() {
             noise.extend(self.not_known_to_have_ended(process).await);
         }
-        for (process, bytes) in &until.written {
-            noise.extend(self.unread(*process, *bytes).await);
+        for written in &until.written {
+            noise.extend(self.unread(written, waited).await);
         }
         noise
     }
@@ -125,8 +127,13 @@ impl Host {
     }
 
     /// Written bytes that its supervisor has not kept, or that the watcher has not read. Of an ended process there is nothing to wait for.
-    async fn unread(&self, process: ProcessId, bytes: u64) -> Option<String> {
-        if !matches!(self.processes.fate(process).await, Ok(Fate::Running(_))) {
+    async fn unread(&self, written: &Written, waited: Duration) -> Option<String> {
+        let Written {
+            process,
+            bytes,
+            watched,
+        } = *written;
+        if bytes == 0 || !matches!(self.processes.fate(process).await, Ok(Fate::Running(_))) {
             return None;
         }
         match self.processes.output(process, bytes, 0).await {
@@ -139,7 +146,10 @@ impl Host {
             Ok(_) => {}
             Err(error) => return Some(format!("the output of {process}: {error}")),
         }
-        let watched = self.gateway.watched_to(process).filter(|to| *to < bytes)?;
-        Some(format!("{watched} of {bytes} bytes read of {process}"))
+        if !watched || waited > READ_LIMIT {
+            return None;
+        }
+        let read = self.gateway.watched_to(process).filter(|to| *to < bytes)?;
+        Some(format!("{read} of {bytes} bytes read of {process}"))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use homing_domain::key::KeyError;
 use homing_domain::verdict::{AfterAutoReset, Unaddressed, WhenAway};
 use homing_gateway::{AutoReset, OnReset, Settings};
 use serde::{Deserialize, Deserializer, de};
@@ -96,6 +97,12 @@ fn set(all: &mut Configured, name: &str, value: &Value) -> Result<(), String> {
                 value,
                 &[("drop", Unaddressed::Drop), ("home", Unaddressed::Home)],
             )?;
+        }
+        "notifications.home" => {
+            let key = value
+                .as_str()
+                .ok_or_else(|| format!("{value} is not a session key"))?;
+            gateway.home = Some(key.parse().map_err(|error: KeyError| error.to_string())?);
         }
         "sessions.per_user_in_groups" | "keys.per_user_in_groups" | "per_user_in_groups" => {
             all.per_user_in_groups = Some(yes_or_no(value)?)

@@ -8,10 +8,10 @@ use homing_simulators::{Place, Post, Which};
 use super::{Failure, Scene};
 use crate::keys;
 use crate::model::{
-    AutoReset, Command, Compress, Delegate, Exit, Finish, GatewayIs, HowToEnd, Label, Message,
+    AutoReset, Command, Compress, Exit, GatewayIs, HowToEnd, Label, Message,
     Output, Platform, PlatformIs, Spawn, Step, StoreIs, Tool, ToolOp, Window,
 };
-use crate::protocol::{Answer, Call, Request};
+use crate::protocol::{Answer, Call, Request, Written};
 use crate::steer::Order;
 
 impl Scene {
@@ -32,8 +32,7 @@ impl Scene {
             Step::Spawn(spawn) => self.spawn(spawn).await,
             Step::Output(output) => self.output(output).await,
             Step::Exit(exit) => self.exit(exit).await,
-            Step::Delegate(delegate) => self.delegate(delegate),
-            Step::Finish(finish) => self.finish(finish),
+            Step::Delegate(_) | Step::Finish(_) => Err(no_delegations()),
             Step::Tool(tool) => self.tool(tool).await,
             Step::Compress(compress) => self.compress(compress).await,
             Step::AutoReset(reset) => self.auto_reset(reset).await,
@@ -125,7 +124,15 @@ impl Scene {
             })
             .await?
         {
-            Answer::Started(started) => drop(self.processes.insert(spawn.process.clone(), started)),
+            Answer::Started(started) => {
+                let written = Written {
+                    process: started.process,
+                    bytes: 0,
+                    watched: !spawn.watch.is_empty(),
+                };
+                self.written.insert(spawn.process.clone(), written);
+                self.processes.insert(spawn.process.clone(), started);
+            }
             other => return Err(format!("{} started, seen {other:?}", spawn.process)),
         }
         self.steering.connected(&spawn.process).await
@@ -133,7 +140,9 @@ impl Scene {
 
     async fn output(&mut self, output: &Output) -> Result<(), Failure> {
         self.steering.write(&output.process, &output.text).await?;
-        *self.written.entry(output.process.clone()).or_default() += output.text.len() as u64;
+        if let Some(written) = self.written.get_mut(&output.process) {
+            written.bytes += output.text.len() as u64;
+        }
         Ok(())
     }
 
@@ -288,16 +297,6 @@ impl Scene {
         };
         changed.map_err(|error| format!("expected the gateway {is:?}, seen {error:#}"))?;
         self.settle(None).await.map_err(expected)
-    }
-
-    fn delegate(&mut self, delegate: &Delegate) -> Result<(), Failure> {
-        self.lost_delegations.insert(delegate.delegation.clone());
-        Err(no_delegations())
-    }
-
-    fn finish(&mut self, finish: &Finish) -> Result<(), Failure> {
-        self.lost_delegations.remove(&finish.delegation);
-        Err(no_delegations())
     }
 }
 

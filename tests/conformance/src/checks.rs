@@ -1,0 +1,12 @@
+//! The checks, by subject.
+
+pub mod commits;
+pub mod durability;
+pub mod fencing;
+pub mod inbound;
+pub mod lineage;
+pub mod notifications;
+pub mod outbox;
+pub mod races;
+pub mod windows;
+pub mod work;

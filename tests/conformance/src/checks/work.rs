@@ -1,0 +1,519 @@
+//! Processes and delegations (OWN-20, 24, 42, 44, 91).
+
+use homing_domain::ids::*;
+use homing_domain::notification::{Kind, State};
+use homing_domain::process::{Consumption, Ending, LostReason, ProcessState};
+use homing_domain::session::Current;
+use homing_domain::time::Timestamp;
+use homing_ports::store::*;
+
+use crate::scene::says;
+use crate::{Place, Scene};
+
+/// OWN-20
+pub async fn a_process_keeps_its_owner_and_every_setting(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let mut new = scene.new_process();
+    new.owner.window = Some(scene.id());
+    new.owner.delegation = Some(scene.id());
+    new.owner.origin.thread = Some("42".into());
+    new.turn = Some(scene.id());
+    new.kind = ProcessKind::Service;
+    new.notify = false;
+    scene.done(vec![Change::AddProcess(new.clone())]).await;
+    let row = scene.store.process(new.id).await.unwrap().unwrap();
+    assert_eq!(
+        (&row.owner, row.kind, &row.command, &row.directory),
+        (&new.owner, new.kind, &new.command, &new.directory)
+    );
+    assert_eq!(
+        (row.notify, &row.watch, row.state, row.ending),
+        (false, &new.watch, ProcessState::Starting, None)
+    );
+    assert_eq!(
+        (row.consumed, row.watched, row.output_total, row.ended_at),
+        (None, Watched::default(), 0, None)
+    );
+    let watched = Watched {
+        scanned: 1 << 40,
+        matches: 9,
+        notifications: 3,
+        switched_off: true,
+    };
+    scene
+        .done(vec![Change::Watched {
+            process: new.id,
+            watched,
+        }])
+        .await;
+    assert_eq!(
+        scene.store.process(new.id).await.unwrap().unwrap().watched,
+        watched
+    );
+}
+
+pub async fn a_process_starts_once_fails_once_and_ends_once(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let process = scene.process().await;
+    scene.unmet(Change::ProcessStarted { process }).await;
+    scene
+        .unmet(Change::ProcessFailed {
+            process,
+            failure: "late".into(),
+        })
+        .await;
+    scene
+        .done(vec![scene.ended(process, Ending::Signal(15))])
+        .await;
+    scene.unmet(scene.ended(process, Ending::Code(0))).await;
+    scene.unmet(Change::ProcessStarted { process }).await;
+    let row = scene.store.process(process).await.unwrap().unwrap();
+    assert_eq!(
+        (row.state, row.ending, row.output_total),
+        (ProcessState::Exited, Some(Ending::Signal(15)), 7)
+    );
+    assert_eq!(row.output_tail, b"all\xffok");
+
+    // Short programs end before anyone says that they started.
+    let short = scene.new_process();
+    scene
+        .done(vec![
+            Change::AddProcess(short.clone()),
+            scene.ended(short.id, Ending::Code(-1)),
+        ])
+        .await;
+    scene
+        .unmet(Change::ProcessStarted { process: short.id })
+        .await;
+    assert_eq!(
+        scene.store.process(short.id).await.unwrap().unwrap().ending,
+        Some(Ending::Code(-1))
+    );
+
+    let broken = scene.new_process();
+    scene
+        .done(vec![
+            Change::AddProcess(broken.clone()),
+            Change::ProcessFailed {
+                process: broken.id,
+                failure: "no such file".into(),
+            },
+        ])
+        .await;
+    scene.unmet(scene.ended(broken.id, Ending::Code(0))).await;
+    let row = scene.store.process(broken.id).await.unwrap().unwrap();
+    assert_eq!(
+        (row.state, row.ending, row.failure.as_deref()),
+        (ProcessState::Failed, None, Some("no such file"))
+    );
+    assert!(row.ended_at.is_some());
+}
+
+/// OWN-91
+pub async fn an_unknown_ending_stays_unknown(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    for reason in LostReason::ALL {
+        let process = scene.process().await;
+        scene
+            .done(vec![scene.ended(process, Ending::Lost(reason))])
+            .await;
+        let row = scene.store.process(process).await.unwrap().unwrap();
+        assert_eq!(
+            (row.state, row.ending),
+            (ProcessState::Lost, Some(Ending::Lost(reason)))
+        );
+    }
+}
+
+/// OWN-24
+pub async fn exit_and_notification_are_one_commit(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let (process, notification) = scene.notification().await;
+    let second = scene.process().await;
+    // The notification's id is taken: the exit is not recorded either, and can be again.
+    let both = vec![
+        scene.ended(second, Ending::Code(0)),
+        says(notification, second),
+    ];
+    assert!(matches!(
+        scene.commit(both).await,
+        Committed::Unmet { index: 1, .. }
+    ));
+    assert_eq!(
+        scene.store.process(second).await.unwrap().unwrap().state,
+        ProcessState::Running
+    );
+    scene
+        .done(vec![
+            scene.ended(second, Ending::Code(0)),
+            says(scene.id(), second),
+        ])
+        .await;
+    let of = scene
+        .store
+        .notifications_of(Source::Process(process))
+        .await
+        .unwrap();
+    assert_eq!(
+        of.iter().map(|row| row.id).collect::<Vec<_>>(),
+        [notification]
+    );
+}
+
+/// OWN-44, OWN-50
+pub async fn only_the_owners_lineage_consumes_and_only_once(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let process = scene.process().await;
+    let second = scene.fresh_session();
+    scene.done(vec![crate::scene::start(second)]).await;
+    scene
+        .unmet(Change::Consume {
+            process,
+            lineage: second.lineage,
+            how: Consumption::Waited,
+        })
+        .await;
+    assert_eq!(
+        scene
+            .store
+            .process(process)
+            .await
+            .unwrap()
+            .unwrap()
+            .consumed,
+        None
+    );
+    let lineage = scene.current.lineage;
+    scene
+        .done(vec![Change::Consume {
+            process,
+            lineage,
+            how: Consumption::ReadToEnd,
+        }])
+        .await;
+    scene
+        .unmet(Change::Consume {
+            process,
+            lineage,
+            how: Consumption::Waited,
+        })
+        .await;
+    assert_eq!(
+        scene
+            .store
+            .process(process)
+            .await
+            .unwrap()
+            .unwrap()
+            .consumed,
+        Some(Consumption::ReadToEnd)
+    );
+}
+
+/// OWN-42
+pub async fn adoption_changes_the_owner_clears_consumption_and_takes_what_was_not_told(
+    place: &dyn Place,
+) {
+    let scene = Scene::at(place).await;
+    let other = scene.neighbour("2").await;
+    let (process, dropped) = scene.notification().await;
+    let add = |id, kind, sequence| Change::AddNotification {
+        notification: id,
+        source: Source::Process(process),
+        kind,
+        sequence,
+        content: String::new(),
+    };
+    let (held, told): (NotificationId, NotificationId) = (scene.id(), scene.id());
+    let lineage = scene.current.lineage;
+    scene
+        .done(vec![
+            add(held, Kind::Matched, 0),
+            add(told, Kind::Matched, 1),
+            scene.decide(held, State::Pending, State::Held),
+            scene.decide(told, State::Pending, State::Noticed),
+            scene.decide(dropped, State::Pending, State::Dropped),
+            Change::Consume {
+                process,
+                lineage,
+                how: Consumption::Waited,
+            },
+        ])
+        .await;
+    other
+        .unmet(Change::Adopt {
+            process: scene.id(),
+            owner: other.owner(),
+        })
+        .await;
+    other
+        .unmet(Change::Adopt {
+            process,
+            owner: scene.owner(),
+        })
+        .await;
+    other
+        .done(vec![
+            Change::Adopt {
+                process,
+                owner: other.owner(),
+            },
+            other.decide(dropped, State::Dropped, State::Pending),
+        ])
+        .await;
+    let row = scene.store.process(process).await.unwrap().unwrap();
+    assert_eq!((row.owner, row.consumed), (other.owner(), None));
+    let open = scene
+        .store
+        .open_notifications(other.conversation)
+        .await
+        .unwrap();
+    assert_eq!(
+        open.iter()
+            .map(|one| one.notification.id)
+            .collect::<Vec<_>>(),
+        [dropped, held]
+    );
+    assert!(open.iter().all(|one| one.owner == Some(other.owner())));
+    assert!(
+        scene
+            .store
+            .open_notifications(scene.conversation)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    // What was told stays where it was told.
+    let stays = scene
+        .store
+        .notifications(scene.conversation, 10)
+        .await
+        .unwrap();
+    assert_eq!(stays.iter().map(|row| row.id).collect::<Vec<_>>(), [told]);
+    // The old owner is a stranger now.
+    scene
+        .unmet(Change::Consume {
+            process,
+            lineage,
+            how: Consumption::Waited,
+        })
+        .await;
+    assert_eq!(other.state(dropped).await, State::Pending);
+}
+
+pub async fn live_processes_are_of_a_lineage_and_ended_ones_come_last(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let other = scene.neighbour("2").await;
+    let (ended, first, second) = (
+        scene.process().await,
+        scene.process().await,
+        scene.process().await,
+    );
+    let foreign = other.process().await;
+    scene.done(vec![scene.ended(second, Ending::Code(0))]).await;
+    scene.done(vec![scene.ended(ended, Ending::Code(0))]).await;
+    let third = scene.process().await;
+    let ids = |rows: Vec<ProcessRow>| rows.into_iter().map(|row| row.id).collect::<Vec<_>>();
+    let store = &scene.store;
+    assert_eq!(
+        ids(store.live_processes(scene.current.lineage).await.unwrap()),
+        [first, third]
+    );
+    assert_eq!(
+        ids(store.processes(scene.conversation, 10).await.unwrap()),
+        [third, first, second, ended]
+    );
+    assert_eq!(
+        ids(store.processes(scene.conversation, 3).await.unwrap()),
+        [third, first, second]
+    );
+    assert_eq!(
+        ids(store.all_live_processes().await.unwrap()),
+        [first, foreign, third]
+    );
+    assert_eq!(
+        ids(store.recent_processes(2).await.unwrap()),
+        [third, foreign]
+    );
+}
+
+pub async fn an_id_is_found_by_its_last_characters(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let other = scene.neighbour("2").await;
+    let process = scene.process().await;
+    let (_, notification) = scene.notification().await;
+    let session = scene.current.session;
+    let whole = process.to_string();
+    for characters in [13, 12, 8, 5, 4, 3] {
+        let ending = &whole[whole.len() - characters..];
+        for ending in [ending.to_owned(), ending.to_uppercase()] {
+            assert!(
+                scene
+                    .store
+                    .find_process(Some(scene.conversation), &ending)
+                    .await
+                    .unwrap()
+                    .contains(&process),
+                "{ending}"
+            );
+            assert!(
+                scene
+                    .store
+                    .find_process(None, &ending)
+                    .await
+                    .unwrap()
+                    .contains(&process),
+                "{ending}"
+            );
+            assert!(
+                scene
+                    .store
+                    .find_process(Some(other.conversation), &ending)
+                    .await
+                    .unwrap()
+                    .is_empty(),
+                "{ending}"
+            );
+        }
+        let text = notification.to_string();
+        assert!(
+            scene
+                .store
+                .find_notification(&text[text.len() - characters..])
+                .await
+                .unwrap()
+                .contains(&notification)
+        );
+        let text = session.to_string();
+        assert!(
+            scene
+                .store
+                .find_session(scene.conversation, &text[text.len() - characters..])
+                .await
+                .unwrap()
+                .contains(&session)
+        );
+    }
+    assert_eq!(
+        scene.store.find_process(None, &whole).await.unwrap(),
+        [process]
+    );
+    for nothing in [
+        "",
+        "prc_",
+        "ilou",
+        "0123456789abcdefgh",
+        "🦉",
+        "zzzzzzzzzzzzz",
+    ] {
+        assert!(
+            scene
+                .store
+                .find_process(None, nothing)
+                .await
+                .unwrap()
+                .is_empty(),
+            "{nothing}"
+        );
+        assert!(
+            scene
+                .store
+                .find_notification(nothing)
+                .await
+                .unwrap()
+                .is_empty(),
+            "{nothing}"
+        );
+    }
+    // Two are enough to say that it is ambiguous.
+    let number = process.number();
+    for step in 1..=3_u64 {
+        let mut same = scene.new_process();
+        same.id = ProcessId::from_number(number - (step << 20));
+        scene.done(vec![Change::AddProcess(same)]).await;
+    }
+    for (ending, least) in [
+        (&whole[whole.len() - 4..], 2),
+        (&whole[whole.len() - 2..], 2),
+        (&whole[whole.len() - 13..], 1),
+    ] {
+        assert_eq!(
+            scene
+                .store
+                .find_process(Some(scene.conversation), ending)
+                .await
+                .unwrap()
+                .len(),
+            least,
+            "{ending}"
+        );
+    }
+}
+
+pub async fn a_delegation_ends_once(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let delegation: DelegationId = scene.id();
+    scene
+        .done(vec![Change::AddDelegation {
+            delegation,
+            owner: scene.owner(),
+            task: "look it up".into(),
+        }])
+        .await;
+    scene
+        .unmet(Change::AddDelegation {
+            delegation,
+            owner: scene.owner(),
+            task: "again".into(),
+        })
+        .await;
+    let end = |state: &str| Change::EndDelegation {
+        delegation,
+        state: state.into(),
+        result: Some("found".into()),
+    };
+    scene.unmet(end("vanished")).await;
+    scene.unmet(end("running")).await;
+    let notification: NotificationId = scene.id();
+    let source = Source::Delegation(delegation);
+    let says = Change::AddNotification {
+        notification,
+        source,
+        kind: Kind::Delegation,
+        sequence: 0,
+        content: "found".into(),
+    };
+    scene.done(vec![end("finished"), says]).await;
+    scene.unmet(end("failed")).await;
+    let row = scene
+        .store
+        .delegations(scene.conversation, 10)
+        .await
+        .unwrap()
+        .remove(0);
+    assert_eq!(
+        (row.id, row.owner.clone(), row.task.as_str()),
+        (delegation, scene.owner(), "look it up")
+    );
+    assert_eq!(
+        (row.state.as_str(), row.result.as_deref()),
+        ("finished", Some("found"))
+    );
+    assert!(row.ended_at > Some(Timestamp(0)));
+    let open = scene
+        .store
+        .open_notifications(scene.conversation)
+        .await
+        .unwrap()
+        .remove(0);
+    assert_eq!(
+        (open.owner, open.process, open.delegation),
+        (Some(scene.owner()), None, Some(row))
+    );
+    assert_eq!(
+        scene.store.notifications_of(source).await.unwrap()[0].id,
+        notification
+    );
+    let Current { lineage, .. } = scene.current;
+    assert_eq!(open.lineage.unwrap().id, lineage);
+}
