@@ -16,3 +16,4 @@ pub mod session;
 pub mod split;
 pub mod time;
 pub mod verdict;
+pub mod watch;

@@ -89,6 +89,7 @@ fn quotes_and_backslashes() {
     assert_eq!(said("“from a telephone” „so“"), ["from a telephone", "so"]);
     assert_eq!(said(r#""" ''"#), ["", ""]);
     assert_eq!(said(r"end\"), [r"end\"]);
+    assert_eq!(said(r"'x\' y"), [r"x\", "y"]);
     assert!(said("  \t ").is_empty());
 }
 

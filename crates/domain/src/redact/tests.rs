@@ -170,6 +170,8 @@ fn ordinary_text_is_left_alone() {
         "sort key=name, primary_key=id, key: value",
         "press any key: continue",
         "tests: pass=5 fail=2",
+        "key=v2, auth: v1, token: t3",
+        "usage: login --password --host db",
         "PWD=/home/ann/projects/2024",
         "PASSWORD=$DB_PASSWORD TOKEN=${TOKEN}",
         "git@github.com:owner/repo.git https://example.org:8080/a@b ssh://git@host/x",

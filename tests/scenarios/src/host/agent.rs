@@ -3,7 +3,6 @@
 //! **Invariant:** a background turn is reported to the runner before it is answered.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -25,7 +24,7 @@ pub struct ScriptedAgent {
     slow_background_turns: bool,
     script: Mutex<Script>,
     /// Turns that stay running because they were told to.
-    lingering: AtomicUsize,
+    lingering: Mutex<Vec<SessionKey>>,
 }
 
 #[derive(Debug, Default)]
@@ -51,7 +50,7 @@ impl ScriptedAgent {
         ScriptedAgent {
             slow_background_turns,
             script: Mutex::new(script),
-            lingering: AtomicUsize::new(0),
+            lingering: Mutex::default(),
         }
     }
 
@@ -82,7 +81,12 @@ impl ScriptedAgent {
     }
 
     pub fn lingering(&self) -> usize {
-        self.lingering.load(Ordering::Acquire)
+        all(&self.lingering).len()
+    }
+
+    /// Whether a turn stays running here, held or slow.
+    pub fn lingers_at(&self, at: &SessionKey) -> bool {
+        all(&self.lingering).contains(at)
     }
 
     pub fn name(&self, process: ProcessId, label: String) {
@@ -120,7 +124,7 @@ impl ScriptedAgent {
                 release: release.clone(),
             },
         );
-        let _lingers = Lingers::new(&self.lingering);
+        let _lingers = Lingers::new(&self.lingering, at);
         tokio::select! {
             () = release.cancelled() => Ok(()),
             () = cancel.cancelled() => {
@@ -146,7 +150,7 @@ impl ScriptedAgent {
         };
         super::say(&Line::Turn(report)).map_err(|error| AgentError::Failed(error.to_string()))?;
         if self.slow_background_turns {
-            let _lingers = Lingers::new(&self.lingering);
+            let _lingers = Lingers::new(&self.lingering, &request.key);
             cancel.cancelled().await;
             return Err(AgentError::Cancelled);
         }
@@ -176,20 +180,33 @@ fn cut(text: &str) -> String {
     text.chars().take(REPEATED).collect()
 }
 
-/// Counts itself for as long as it is there.
-struct Lingers<'a>(&'a AtomicUsize);
+/// A turn that stays, for as long as it does.
+struct Lingers<'a> {
+    all: &'a Mutex<Vec<SessionKey>>,
+    at: SessionKey,
+}
 
 impl<'a> Lingers<'a> {
-    fn new(count: &'a AtomicUsize) -> Lingers<'a> {
-        count.fetch_add(1, Ordering::AcqRel);
-        Lingers(count)
+    fn new(lingering: &'a Mutex<Vec<SessionKey>>, at: &SessionKey) -> Lingers<'a> {
+        all(lingering).push(at.clone());
+        Lingers {
+            all: lingering,
+            at: at.clone(),
+        }
     }
 }
 
 impl Drop for Lingers<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        let mut lingering = all(self.all);
+        if let Some(index) = lingering.iter().position(|at| *at == self.at) {
+            lingering.swap_remove(index);
+        }
     }
+}
+
+fn all(lingering: &Mutex<Vec<SessionKey>>) -> MutexGuard<'_, Vec<SessionKey>> {
+    lingering.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]

@@ -59,8 +59,7 @@ impl Host {
         noise.extend(self.work());
         noise.extend(self.unsettled_adapters(&until.down));
         if let Some(at) = &until.held
-            && !self.agent.holds(at)
-            && self.agent.lingering() == 0
+            && !self.agent.lingers_at(at)
         {
             noise.push(format!("no turn held at {at}"));
         }

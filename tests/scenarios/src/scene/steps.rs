@@ -8,8 +8,8 @@ use homing_simulators::{Place, Post, Which};
 use super::{Failure, Scene};
 use crate::keys;
 use crate::model::{
-    AutoReset, Command, Compress, Exit, GatewayIs, HowToEnd, Label, Message,
-    Output, Platform, PlatformIs, Spawn, Step, StoreIs, Tool, ToolOp, Window,
+    AutoReset, Command, Compress, Exit, GatewayIs, HowToEnd, Label, Message, Output, Platform,
+    PlatformIs, Spawn, Step, StoreIs, Tool, ToolOp, Window,
 };
 use crate::protocol::{Answer, Call, Request, Written};
 use crate::steer::Order;
