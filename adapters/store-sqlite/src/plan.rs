@@ -201,6 +201,11 @@ impl Plan {
                 not_before,
                 reason,
             } => self.send_uncertain(*outbox, *attempt, *not_before, reason),
+            Change::SendCancelled {
+                outbox,
+                attempt,
+                reason,
+            } => self.send_cancelled(*outbox, *attempt, reason),
             Change::SendDead {
                 outbox,
                 attempt,

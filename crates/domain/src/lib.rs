@@ -9,6 +9,7 @@ pub mod ids;
 pub mod key;
 pub mod notification;
 pub mod origin;
+pub mod outbox;
 pub mod owner;
 pub mod process;
 pub mod redact;

@@ -73,6 +73,8 @@ pub(crate) struct Conversation {
     /// What has not left, oldest first: what the store has, since only this task writes it.
     outbox: VecDeque<OutboxRow>,
     sending: Option<OutboxId>,
+    /// Whether what is being sent speaks for a lineage that was closed meanwhile.
+    stale_send: homing_domain::outbox::Lineage,
     postponed: Postponed,
     /// When the verdicts want another look: a hold expires, a failed turn may be tried again.
     judge_at: Option<Timestamp>,
@@ -200,6 +202,7 @@ impl Conversation {
             compress_next: Vec::new(),
             outbox: VecDeque::new(),
             sending: None,
+            stale_send: homing_domain::outbox::Lineage::Open,
             postponed: Postponed::default(),
             judge_at: None,
             background_not_before: None,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::{OutboxId, WindowId};
 use homing_domain::origin::Origin;
+pub use homing_domain::outbox::Repeats;
 use homing_domain::split::Limit;
 
 #[async_trait]
@@ -36,17 +37,6 @@ pub struct Capabilities {
     /// The longest text of one message.
     pub limit: Limit,
     pub repeats: Repeats,
-}
-
-/// What a platform offers against a message being posted twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repeats {
-    /// It recognises the idempotency key: sending again is safe.
-    Deduplicates,
-    /// History can be searched for our id before sending again.
-    LookUp,
-    /// Nothing: a repeat is possible and is marked as one (OWN-94).
-    Unprotected,
 }
 
 /// One message on its way out. One part of what was split.

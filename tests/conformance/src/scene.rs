@@ -44,11 +44,11 @@ impl Scene {
     pub async fn at(place: &dyn Place) -> Scene {
         let store = place.open().await;
         store.take_over(Timestamp(1)).await.unwrap();
-        Scene::with(store, "1").await
+        Scene::with(store, IdSource::new(Arc::new(SystemClock)), "1").await
     }
 
     /// A conversation of its own in a store that someone took over.
-    pub async fn with(store: Arc<dyn Store>, chat: &str) -> Scene {
+    pub async fn with(store: Arc<dyn Store>, ids: IdSource, chat: &str) -> Scene {
         let key = key(chat);
         let origin = Origin::from_key(&key);
         let conversation = store
@@ -56,7 +56,6 @@ impl Scene {
             .await
             .unwrap()
             .id;
-        let ids = IdSource::new(Arc::new(SystemClock));
         let current = Current {
             session: ids.next(),
             lineage: ids.next(),
@@ -77,13 +76,13 @@ impl Scene {
     }
 
     /// A conversation of a store that someone took over, continued if it is there.
-    pub async fn joining(store: Arc<dyn Store>, chat: &str) -> Scene {
+    pub async fn joining(store: Arc<dyn Store>, ids: IdSource, chat: &str) -> Scene {
         let key = key(chat);
         match store.conversation_by_key(&key).await.unwrap() {
-            None => Scene::with(store, chat).await,
+            None => Scene::with(store, ids, chat).await,
             Some(row) => Scene {
                 store,
-                ids: IdSource::new(Arc::new(SystemClock)),
+                ids,
                 origin: row.origin,
                 key,
                 conversation: row.id,
@@ -93,9 +92,9 @@ impl Scene {
         }
     }
 
-    /// Another conversation of the same store.
+    /// Another conversation of the same store, with ids that follow this one's.
     pub async fn neighbour(&self, chat: &str) -> Scene {
-        Scene::with(self.store.clone(), chat).await
+        Scene::with(self.store.clone(), self.ids.clone(), chat).await
     }
 
     pub fn now(&self) -> Timestamp {

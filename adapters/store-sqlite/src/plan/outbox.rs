@@ -88,6 +88,15 @@ impl Plan {
         );
     }
 
+    /// Only what was on its way: what waited was cancelled with its lineage.
+    pub(super) fn send_cancelled(&mut self, outbox: OutboxId, attempt: u32, reason: &str) {
+        self.one(
+            "UPDATE outbox SET state = 'cancelled', reason = ?, settled_at = ? \
+             WHERE id = ? AND conversation = ? AND state IN ('sending', 'uncertain') AND attempt = ?",
+            values![reason, self.at, outbox, self.conversation, attempt],
+        );
+    }
+
     /// From queued, too: an account may be taken out of the configuration while something waits for it.
     pub(super) fn send_dead(&mut self, outbox: OutboxId, attempt: u32, reason: &str) {
         self.one(

@@ -112,6 +112,9 @@ pub(crate) fn expectation(commit: &Commit, index: usize) -> String {
         | Change::SendUncertain {
             outbox, attempt, ..
         }
+        | Change::SendCancelled {
+            outbox, attempt, ..
+        }
         | Change::SendDead {
             outbox, attempt, ..
         } => format!("attempt {attempt} of {outbox} is not the one under way"),

@@ -175,6 +175,43 @@ async fn a_reader_of_a_closed_store_creates_no_files() {
     assert_eq!(files(&place), ["homing.db"]);
 }
 
+/// What lies on the disk after a `kill -9`, or after a copy of half of it.
+#[tokio::test]
+async fn a_reader_of_a_crashed_store_reads_its_log_and_refuses_one_without_its_index() {
+    let running = place();
+    let store = with_one_conversation(&running).await;
+    let crashed = place();
+    fs::create_dir_all(crashed.path.parent().unwrap()).unwrap();
+    for name in files(&running) {
+        fs::copy(
+            running.path.with_file_name(&name),
+            crashed.path.with_file_name(&name),
+        )
+        .unwrap();
+    }
+    store.close().await.unwrap();
+    let before = files(&crashed);
+    assert_eq!(before, ["homing.db", "homing.db-shm", "homing.db-wal"]);
+    let reader = SqliteStore::open_read_only(&crashed.path).await.unwrap();
+    assert!(reader.conversation_by_key(&key()).await.unwrap().is_some());
+    reader.readers.close().await;
+    assert_eq!(files(&crashed), before);
+    fs::remove_file(crashed.path.with_file_name("homing.db-shm")).unwrap();
+    let error = SqliteStore::open_read_only(&crashed.path)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, OpenError::Unrecovered(_)), "{error}");
+    let recovered = super::store(&crashed).await;
+    assert!(
+        recovered
+            .conversation_by_key(&key())
+            .await
+            .unwrap()
+            .is_some()
+    );
+    recovered.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn the_reader_cannot_write() {
     let place = place();

@@ -292,6 +292,11 @@ fn one_of_each() -> Vec<Change> {
             not_before,
             reason: text(),
         },
+        Change::SendCancelled {
+            outbox,
+            attempt: 1,
+            reason: text(),
+        },
         Change::SendDead {
             outbox,
             attempt: 1,
@@ -311,8 +316,8 @@ fn one_of_each() -> Vec<Change> {
             result: None,
         },
     ];
-    // 36 kinds, and `Point` twice.
+    // `Point` is there twice.
     let kinds: std::collections::HashSet<_> = all.iter().map(std::mem::discriminant).collect();
-    assert_eq!((kinds.len(), all.len()), (35, 36));
+    assert_eq!((kinds.len(), all.len()), (36, 37));
     all
 }

@@ -243,7 +243,7 @@ fn long_texts_take_no_time_to_speak_of() {
             let parts = split(&text, Limit { unit, max });
             assert!(parts.iter().all(|part| unit.measure(part) <= max));
             assert!(
-                started.elapsed().as_secs() < 10,
+                started.elapsed().as_secs() < 30,
                 "{piece:?} with {unit:?} {max}: {:?}",
                 started.elapsed()
             );
@@ -262,7 +262,7 @@ fn long_texts_take_no_time_to_speak_of() {
                 max: 40,
             },
         );
-        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use homing_domain::command::{self, Invocation};
+use homing_domain::ids::LineageId;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::processes::{KillOutcome, ProcessError};
 use homing_ports::store::{Change, Committed, InboundRow, StoreError, TurnEnd};
@@ -80,6 +81,13 @@ impl Conversation {
                 .await;
         }
         let mut changes = step.changes;
+        let closed: Vec<LineageId> = changes
+            .iter()
+            .filter_map(|change| match change {
+                Change::CloseLineage { lineage, .. } => Some(*lineage),
+                _ => None,
+            })
+            .collect();
         changes.push(Change::FinishInbound {
             inbound: inbound.id,
         });
@@ -99,6 +107,9 @@ impl Conversation {
                     said,
                 )
                 .await;
+        }
+        for lineage in closed {
+            self.lineage_is_closed(lineage);
         }
         for effect in step.effects {
             self.carry_out_effect(effect).await?;

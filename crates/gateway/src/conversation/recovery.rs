@@ -2,6 +2,7 @@
 //!
 //! **Absent on purpose:** processes. The watcher has taken those over before any conversation is woken.
 
+use homing_domain::ids::LineageId;
 use homing_domain::notification::State;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{Change, Decision, OutboxState, StoreError, TurnEnd, TurnKind, TurnRow};
@@ -41,6 +42,33 @@ impl Conversation {
             }
         }
         self.outbox = waiting.into();
+        self.cancel_uncertain_of_closed_lineages().await
+    }
+
+    /// What was on its way when its lineage was closed, and then nobody knew: it is not sent again (OWN-64).
+    async fn cancel_uncertain_of_closed_lineages(&mut self) -> Result<(), StoreError> {
+        let uncertain = self
+            .outbox
+            .iter()
+            .filter(|item| item.state == OutboxState::Uncertain);
+        let lineages: Vec<LineageId> = uncertain.filter_map(|item| item.lineage).collect();
+        for lineage in lineages {
+            let closed = self
+                .inside
+                .store
+                .lineage(lineage)
+                .await?
+                .and_then(|row| row.closed);
+            if let Some((boundary, _)) = closed {
+                let reason = format!(
+                    "session_{}, while nobody knew whether it had arrived",
+                    boundary.name()
+                );
+                self.commit_own(vec![Change::CancelQueued { lineage, reason }])
+                    .await?;
+                self.read_again().await?;
+            }
+        }
         Ok(())
     }
 

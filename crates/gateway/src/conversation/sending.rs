@@ -4,13 +4,17 @@
 //! **Absent on purpose:** nothing here knows what a session is. Staleness is judged before an item is enqueued, and a boundary cancels what
 //! has not left in the same transaction that closes the lineage (OWN-64).
 
-use std::time::Duration;
-
-use homing_domain::ids::OutboxId;
+use homing_domain::ids::{LineageId, OutboxId};
 use homing_domain::origin::{AccountName, Origin};
+use homing_domain::outbox::{self, How, Lineage};
 use homing_domain::time::Timestamp;
 use homing_ports::platform::{Outgoing, Platform, Receipt, Repeats, SendError};
 use homing_ports::store::{Change, Committed, NewOutgoing, OutboxRow, OutboxState, StoreError};
+
+mod after;
+
+use after::After;
+pub(super) use after::backoff;
 
 use super::{Conversation, Wake};
 
@@ -83,11 +87,10 @@ impl Conversation {
 
     fn start_send(&mut self, item: OutboxRow, attempt: u32) {
         let platform = self.inside.directory.platform(&item.origin.account_name());
-        let may_repeat = item.state == OutboxState::Uncertain
-            && platform
-                .as_ref()
-                .is_some_and(|platform| platform.capabilities().repeats == Repeats::Unprotected);
-        let was_uncertain = item.state == OutboxState::Uncertain;
+        let repeats = platform
+            .as_ref()
+            .map(|platform| platform.capabilities().repeats);
+        let how = outbox::how_to_send(item.state, repeats.unwrap_or(Repeats::Unprotected));
         let outgoing = Outgoing {
             id: item.id,
             attempt,
@@ -95,7 +98,7 @@ impl Conversation {
             window: item.window,
             kind: item.kind,
             text: item.text,
-            may_repeat,
+            may_repeat: how == How::Marked,
         };
         self.sending = Some(item.id);
         // Its state stays what it was before: whether an earlier attempt may have arrived matters when this one is settled.
@@ -107,7 +110,7 @@ impl Conversation {
         tokio::spawn(async move {
             let outbox = outgoing.id;
             let outcome = match platform {
-                Some(platform) => send(platform, outgoing, was_uncertain).await,
+                Some(platform) => send(platform, outgoing, how).await,
                 None => Err(SendError::Away(format!(
                     "no account {} is configured",
                     outgoing.origin.account_name()
@@ -144,33 +147,34 @@ impl Conversation {
             &item,
             attempt,
             outcome,
+            self.stale_send,
             self.inside.now(),
             &self.inside.settings,
         );
+        let settled = matches!(
+            after,
+            After::Sent { .. } | After::Dead { .. } | After::Cancelled { .. }
+        );
+        let next = self
+            .outbox
+            .get(1)
+            .filter(|next| settled && next.not_before <= self.inside.now())
+            .cloned();
         let mut changes = vec![after.change(outbox, attempt)];
-        let next = match after {
-            After::Sent { .. } | After::Dead { .. } => self
-                .outbox
-                .get(1)
-                .filter(|next| next.not_before <= self.inside.now())
-                .cloned(),
-            After::Again { .. } | After::Uncertain { .. } => None,
-        };
-        if let Some(next) = &next {
-            changes.push(Change::Sending {
-                outbox: next.id,
-                attempt: next.attempt + 1,
-            });
-        }
+        changes.extend(next.as_ref().map(|next| Change::Sending {
+            outbox: next.id,
+            attempt: next.attempt + 1,
+        }));
         if let Committed::Unmet { index, what } = self.commit(changes).await? {
             tracing::error!(conversation.id = %self.id, outbox.id = %outbox, index, what, "a send was settled by someone else");
             self.sending = None;
             return self.read_again().await;
         }
         self.sending = None;
+        self.stale_send = Lineage::Open;
         after.log(&item);
         match after {
-            After::Sent { .. } | After::Dead { .. } => {
+            After::Sent { .. } | After::Dead { .. } | After::Cancelled { .. } => {
                 self.outbox.pop_front();
                 self.read_ahead().await?;
             }
@@ -184,6 +188,18 @@ impl Conversation {
             self.start_send(next, attempt);
         }
         Ok(())
+    }
+
+    /// A boundary has closed this lineage: what of it is on its way is not sent once more if it does not arrive.
+    pub(super) fn lineage_is_closed(&mut self, lineage: LineageId) {
+        if self.sending.is_some()
+            && self
+                .outbox
+                .front()
+                .is_some_and(|item| item.lineage == Some(lineage))
+        {
+            self.stale_send = Lineage::Closed;
+        }
     }
 
     fn change_front(&mut self, state: OutboxState, not_before: Timestamp) {
@@ -227,10 +243,9 @@ impl Conversation {
 async fn send(
     platform: std::sync::Arc<dyn Platform>,
     outgoing: Outgoing,
-    was_uncertain: bool,
+    how: How,
 ) -> Result<Receipt, SendError> {
-    if was_uncertain
-        && platform.capabilities().repeats == Repeats::LookUp
+    if how == How::LookUpFirst
         && let Some(receipt) = platform.look_up(&outgoing).await?
     {
         return Ok(receipt);
@@ -263,123 +278,6 @@ fn misplaced(origin: &Origin, receipt: &Receipt) -> Option<String> {
     })
 }
 
-/// What becomes of an item after an attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum After {
-    Sent {
-        message: Option<String>,
-    },
-    Again {
-        not_before: Timestamp,
-        reason: String,
-    },
-    Uncertain {
-        not_before: Timestamp,
-        reason: String,
-    },
-    Dead {
-        reason: String,
-    },
-}
-
-impl After {
-    fn decide(
-        item: &OutboxRow,
-        attempt: u32,
-        outcome: &Result<Receipt, SendError>,
-        now: Timestamp,
-        settings: &crate::Settings,
-    ) -> After {
-        let backoff = || {
-            now.plus(backoff(
-                attempt,
-                settings.retry_first,
-                settings.retry_longest,
-            ))
-        };
-        match outcome {
-            Ok(receipt) => After::Sent {
-                message: receipt.message.clone(),
-            },
-            Err(SendError::RateLimited(wait)) => After::Again {
-                not_before: now.plus(*wait),
-                reason: format!("rate limited for {} ms", wait.as_millis()),
-            },
-            Err(error @ (SendError::Away(_) | SendError::Temporary(_))) => match item.state {
-                // It was looked up or repeated and the platform is away again: still nobody knows of the first attempt.
-                OutboxState::Uncertain => After::Uncertain {
-                    not_before: backoff(),
-                    reason: error.to_string(),
-                },
-                OutboxState::Queued
-                | OutboxState::Sending
-                | OutboxState::Sent
-                | OutboxState::Cancelled
-                | OutboxState::Dead => After::Again {
-                    not_before: backoff(),
-                    reason: error.to_string(),
-                },
-            },
-            Err(SendError::Uncertain(reason)) => After::Uncertain {
-                not_before: backoff(),
-                reason: reason.clone(),
-            },
-            Err(SendError::Refused(reason)) => After::Dead {
-                reason: reason.clone(),
-            },
-        }
-    }
-
-    fn change(&self, outbox: OutboxId, attempt: u32) -> Change {
-        match self.clone() {
-            After::Sent { message } => Change::Sent {
-                outbox,
-                attempt,
-                platform_message: message,
-            },
-            After::Again { not_before, reason } => Change::SendAgain {
-                outbox,
-                attempt,
-                not_before,
-                reason,
-            },
-            After::Uncertain { not_before, reason } => Change::SendUncertain {
-                outbox,
-                attempt,
-                not_before,
-                reason,
-            },
-            After::Dead { reason } => Change::SendDead {
-                outbox,
-                attempt,
-                reason,
-            },
-        }
-    }
-
-    fn log(&self, item: &OutboxRow) {
-        match self {
-            After::Sent { .. } => tracing::debug!(outbox.id = %item.id, "sent"),
-            After::Again { reason, .. } => {
-                tracing::info!(outbox.id = %item.id, reason, "not sent yet")
-            }
-            After::Uncertain { reason, .. } => {
-                tracing::warn!(outbox.id = %item.id, reason, "nobody knows whether it arrived")
-            }
-            After::Dead { reason } => {
-                tracing::error!(outbox.id = %item.id, reason, "a dead letter: it will not be sent, its text is kept")
-            }
-        }
-    }
-}
-
-/// Doubles with each attempt.
-pub(super) fn backoff(attempt: u32, first: Duration, longest: Duration) -> Duration {
-    first
-        .saturating_mul(1 << attempt.saturating_sub(1).min(20))
-        .min(longest)
-}
-
 fn queued(
     new: &NewOutgoing,
     conversation: homing_domain::ids::ConversationId,
@@ -408,81 +306,14 @@ fn queued(
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use homing_domain::ids::ConversationId;
     use homing_domain::key::SessionKey;
-    use homing_ports::platform::{Landed, OutgoingKind};
-
-    fn item(state: OutboxState) -> OutboxRow {
-        let key: SessionKey = "agent:main:telegram:group:-100:42".parse().unwrap();
-        let new = NewOutgoing {
-            id: OutboxId::from_number(1),
-            lineage: None,
-            turn: None,
-            kind: OutgoingKind::Background,
-            origin: Origin::from_key(&key),
-            window: None,
-            text: "done".into(),
-        };
-        OutboxRow {
-            state,
-            ..queued(&new, ConversationId::from_number(1), Timestamp(0))
-        }
-    }
-
-    fn after(state: OutboxState, outcome: Result<Receipt, SendError>) -> After {
-        After::decide(
-            &item(state),
-            2,
-            &outcome,
-            Timestamp(1_000),
-            &crate::Settings::default(),
-        )
-    }
-
-    // OWN-66, 69
-    #[test]
-    fn every_outcome_has_its_own_end() {
-        let reason = || "why".to_owned();
-        assert_eq!(
-            after(
-                OutboxState::Queued,
-                Err(SendError::RateLimited(Duration::from_secs(3)))
-            ),
-            After::Again {
-                not_before: Timestamp(4_000),
-                reason: "rate limited for 3000 ms".into()
-            }
-        );
-        assert!(matches!(
-            after(OutboxState::Queued, Err(SendError::Away(reason()))),
-            After::Again {
-                not_before: Timestamp(1_500),
-                ..
-            }
-        ));
-        assert!(matches!(
-            after(OutboxState::Queued, Err(SendError::Uncertain(reason()))),
-            After::Uncertain { .. }
-        ));
-        assert!(matches!(
-            after(OutboxState::Queued, Err(SendError::Refused(reason()))),
-            After::Dead { .. }
-        ));
-    }
-
-    // A look-up that finds the platform away says nothing about the first attempt.
-    #[test]
-    fn uncertain_stays_uncertain_while_the_platform_is_away() {
-        assert!(matches!(
-            after(OutboxState::Uncertain, Err(SendError::Away("gone".into()))),
-            After::Uncertain { .. }
-        ));
-    }
+    use homing_ports::platform::Landed;
 
     // OWN-71
     #[test]
     fn a_message_that_landed_elsewhere_is_misplaced() {
-        let origin = item(OutboxState::Queued).origin;
+        let key: SessionKey = "agent:main:telegram:group:-100:42".parse().unwrap();
+        let origin = Origin::from_key(&key);
         let landed = |thread: Option<&str>| Receipt {
             message: None,
             landed: Some(Landed {
@@ -502,17 +333,6 @@ mod tests {
                 }
             ),
             None
-        );
-    }
-
-    #[test]
-    fn backoff_doubles_to_its_end() {
-        let wait = |attempt| {
-            backoff(attempt, Duration::from_millis(250), Duration::from_secs(60)).as_millis()
-        };
-        assert_eq!(
-            [wait(1), wait(2), wait(3), wait(9), wait(60)],
-            [250, 500, 1_000, 60_000, 60_000]
         );
     }
 }

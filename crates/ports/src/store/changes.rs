@@ -181,6 +181,13 @@ pub enum Change {
         reason: String,
     },
 
+    /// It did not arrive, and its lineage was closed meanwhile.
+    SendCancelled {
+        outbox: OutboxId,
+        attempt: u32,
+        reason: String,
+    },
+
     /// Opens it, or touches it if it is open on this conversation. Unmet if it was closed.
     OpenWindow {
         window: WindowId,

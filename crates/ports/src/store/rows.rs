@@ -4,6 +4,7 @@ use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
 use homing_domain::notification::{Kind, State};
 use homing_domain::origin::Origin;
+pub use homing_domain::outbox::OutboxState;
 use homing_domain::owner::Owner;
 use homing_domain::process::{Consumption, Ending, ProcessState};
 use homing_domain::session::{Boundary, Current, EndReason};
@@ -264,45 +265,6 @@ pub struct DecisionRow {
     pub reason: Option<String>,
     /// The facts it was decided on, for people.
     pub facts: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OutboxState {
-    Queued,
-    Sending,
-    /// The gateway died, or the connection broke, while it was sent.
-    Uncertain,
-    Sent,
-    /// Its lineage was closed before it went out.
-    Cancelled,
-    /// Refused for good; kept with its reason (OWN-73).
-    Dead,
-}
-
-impl OutboxState {
-    pub const ALL: [OutboxState; 6] = [
-        OutboxState::Queued,
-        OutboxState::Sending,
-        OutboxState::Uncertain,
-        OutboxState::Sent,
-        OutboxState::Cancelled,
-        OutboxState::Dead,
-    ];
-    pub const fn name(self) -> &'static str {
-        match self {
-            OutboxState::Queued => "queued",
-            OutboxState::Sending => "sending",
-            OutboxState::Uncertain => "uncertain",
-            OutboxState::Sent => "sent",
-            OutboxState::Cancelled => "cancelled",
-            OutboxState::Dead => "dead",
-        }
-    }
-    pub fn parse(text: &str) -> Option<OutboxState> {
-        OutboxState::ALL
-            .into_iter()
-            .find(|state| state.name() == text)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
