@@ -151,9 +151,13 @@ CREATE TABLE processes (
     output_tail   BLOB NOT NULL DEFAULT x'',
     consumed      TEXT CHECK (consumed IN ('waited', 'read_to_end', 'agent_killed', 'person_killed', 'foreground')),
     scanned       INTEGER NOT NULL DEFAULT 0 CHECK (scanned >= 0),
-    matches       INTEGER NOT NULL DEFAULT 0 CHECK (matches >= 0),
-    notifications INTEGER NOT NULL DEFAULT 0 CHECK (notifications >= 0),
-    switched_off  INTEGER NOT NULL DEFAULT 0 CHECK (switched_off IN (0, 1)),
+    -- OWN-81, 83: the limiter of its watch patterns, and the lines that wait to be told.
+    watch_window  INTEGER,
+    watch_waiting INTEGER NOT NULL DEFAULT 0 CHECK (watch_waiting >= 0),
+    watch_full    INTEGER NOT NULL DEFAULT 0 CHECK (watch_full >= 0),
+    watch_told    INTEGER NOT NULL DEFAULT 0 CHECK (watch_told >= 0),
+    watch_off     INTEGER NOT NULL DEFAULT 0 CHECK (watch_off IN (0, 1)),
+    watch_lines   TEXT NOT NULL DEFAULT '[]',
     CHECK ((state IN ('starting', 'running')) = (ended_at IS NULL)),
     -- OWN-91: how it ended is known exactly when it exited, by a code or by a signal; unknown is a reason, never a 0.
     CHECK ((exit_code IS NOT NULL) + (signal IS NOT NULL) = (state = 'exited')),
@@ -161,6 +165,7 @@ CREATE TABLE processes (
     CHECK ((failure IS NOT NULL) = (state = 'failed'))
 ) STRICT;
 CREATE INDEX processes_of_conversation ON processes (conversation, (ended_at IS NOT NULL), id DESC);
+CREATE INDEX processes_of_delegation ON processes (delegation, id) WHERE delegation IS NOT NULL;
 CREATE INDEX processes_live ON processes (lineage, id) WHERE ended_at IS NULL;
 -- The last four characters of an id, for people who type them.
 CREATE INDEX processes_by_ending ON processes ((id & 1048575));
@@ -173,6 +178,9 @@ CREATE TABLE delegations (
     origin       TEXT NOT NULL,
     window       INTEGER,
     delegation   INTEGER,
+    -- Its own history: a lineage of its own that remembers its parent (OWN-12).
+    own_session  INTEGER NOT NULL REFERENCES sessions (id),
+    own_lineage  INTEGER NOT NULL REFERENCES lineages (id),
     task         TEXT NOT NULL,
     state        TEXT NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'finished', 'failed', 'interrupted')),
     result       TEXT,
@@ -182,6 +190,7 @@ CREATE TABLE delegations (
     CHECK (result IS NULL OR state <> 'running')
 ) STRICT;
 CREATE INDEX delegations_of_conversation ON delegations (conversation, id);
+CREATE INDEX delegations_running ON delegations (lineage, id) WHERE ended_at IS NULL;
 
 CREATE TABLE notifications (
     id           INTEGER PRIMARY KEY,

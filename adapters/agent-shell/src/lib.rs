@@ -35,6 +35,7 @@ impl Agent for ShellAgent {
     ) -> Result<TurnAnswer, AgentError> {
         let text = match request.about {
             TurnAbout::Background { plain, .. } => plain,
+            TurnAbout::Delegated { task, .. } => delegated(task, tools.as_ref(), &cancel).await?,
             TurnAbout::Person { text, .. } => answer(&text, tools.as_ref(), &cancel).await?,
         };
         Ok(TurnAnswer { text })
@@ -58,12 +59,7 @@ async fn answer(
         ShellRequest::Run(command) => ToolCall::Run { command },
         ShellRequest::Background(command) => start(command, Vec::new()),
         ShellRequest::Watch { patterns, command } => start(command, patterns),
-        ShellRequest::Delegate(_) => {
-            return Ok(
-                "Sub-agents are not there yet; `!bg COMMAND` runs a command in the background."
-                    .into(),
-            );
-        }
+        ShellRequest::Delegate(task) => ToolCall::Delegate { task, window: None },
         ShellRequest::Malformed(problem) => return Ok(format!("{problem}\n{}", answer::USAGE)),
         ShellRequest::Help | ShellRequest::NotShell => return Ok(answer::greeting()),
     };
@@ -75,9 +71,29 @@ async fn answer(
         Ok(ToolAnswer::Started { process }) => {
             Ok(format!("Started {process}. I tell you here when it ends."))
         }
+        Ok(ToolAnswer::Delegated { delegation }) => Ok(format!(
+            "{delegation} is at it. I tell you here what it finds."
+        )),
+        Ok(ToolAnswer::Moved { process }) => Ok(format!(
+            "{process} goes on in the background. I tell you here when it ends."
+        )),
         Ok(ran) => Ok(answer::ran(&ran)),
         // What a person can mend is an answer; the rest is an error of the turn.
         Err(ToolError::Refused(why)) => Ok(format!("I cannot run that: {why}")),
+        Err(ToolError::Cancelled) => Err(AgentError::Cancelled),
+        Err(_) if cancel.is_cancelled() => Err(AgentError::Cancelled),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A sub-agent's task is a command; what it prints is the result.
+async fn delegated(
+    task: String,
+    tools: &dyn Toolbox,
+    cancel: &CancellationToken,
+) -> Result<String, AgentError> {
+    match tools.call(ToolCall::Run { command: task }).await {
+        Ok(ran) => Ok(answer::ran(&ran)),
         Err(ToolError::Cancelled) => Err(AgentError::Cancelled),
         Err(_) if cancel.is_cancelled() => Err(AgentError::Cancelled),
         Err(error) => Err(error.into()),
@@ -89,6 +105,6 @@ fn start(command: String, watch: Vec<String>) -> ToolCall {
         command,
         notify: true,
         watch,
-        window: None,
+        ..StartCall::default()
     })
 }

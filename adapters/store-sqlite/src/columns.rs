@@ -29,13 +29,13 @@ macro_rules! turn {
 macro_rules! process {
     ($prefix:literal) => {
         $crate::columns::list!($prefix; id, conversation, session, lineage, origin, window, delegation, kind, command, directory, notify, watch, state,
-            exit_code, signal, lost_reason, failure, created_at, ended_at, output_total, output_tail, consumed, scanned, matches,
-            notifications, switched_off)
+            exit_code, signal, lost_reason, failure, created_at, ended_at, output_total, output_tail, consumed, scanned, watch_window,
+            watch_waiting, watch_full, watch_told, watch_off, watch_lines)
     };
 }
 macro_rules! delegation {
     ($prefix:literal) => {
-        $crate::columns::list!($prefix; id, conversation, session, lineage, origin, window, delegation, task, state, result, created_at, ended_at)
+        $crate::columns::list!($prefix; id, conversation, session, lineage, origin, window, delegation, own_session, own_lineage, task, state, result, created_at, ended_at)
     };
 }
 macro_rules! notification {

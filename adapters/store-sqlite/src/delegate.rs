@@ -45,6 +45,10 @@ macro_rules! queries {
             window(id: WindowId) -> Option<WindowRow>;
             open_windows(conversation: ConversationId) -> Vec<WindowRow>;
             delegations(conversation: ConversationId, limit: u32) -> Vec<DelegationRow>;
+            delegation(id: DelegationId) -> Option<DelegationRow>;
+            running_delegations(lineage: LineageId) -> Vec<DelegationRow>;
+            all_running_delegations() -> Vec<DelegationRow>;
+            processes_of_delegation(delegation: DelegationId) -> Vec<ProcessRow>;
             find_process(conversation: Option<ConversationId>, ending: &str) -> Vec<ProcessId>;
             find_session(conversation: ConversationId, ending: &str) -> Vec<SessionId>;
             find_notification(ending: &str) -> Vec<NotificationId>;

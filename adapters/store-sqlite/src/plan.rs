@@ -170,7 +170,9 @@ impl Plan {
                 how,
             } => self.consume(*process, *lineage, *how),
             Change::Adopt { process, owner } => self.adopt(*process, owner),
-            Change::Watched { process, watched } => self.watched(*process, *watched),
+            Change::Watched { process, watched } => self.watched(*process, watched),
+            Change::MoveToBackground { process } => self.move_to_background(*process),
+            Change::RequireDelegation(delegation) => self.require_delegation(*delegation),
             Change::AddNotification {
                 notification,
                 source,
@@ -214,16 +216,12 @@ impl Plan {
             Change::OpenWindow { window } => self.open_window(*window),
             Change::TouchWindow { window } => self.touch_window(*window),
             Change::CloseWindow { window } => self.close_window(*window),
-            Change::AddDelegation {
-                delegation,
-                owner,
-                task,
-            } => self.add_delegation(*delegation, owner, task),
+            Change::AddDelegation(delegation) => self.add_delegation(delegation),
             Change::EndDelegation {
                 delegation,
                 state,
                 result,
-            } => self.end_delegation(*delegation, state, result.as_ref()),
+            } => self.end_delegation(*delegation, *state, result),
         }
     }
 }

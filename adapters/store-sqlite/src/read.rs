@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** a question about a conversation touches that conversation's rows only, through an index; the plan of every statement in a `HOT` list is
 //! tested for it. One statement is one snapshot, so what one answer says belongs together.
+//! **Why `INDEXED BY`:** without statistics SQLite takes an index of all of a conversation's rows for as good as the partial one of what is open,
+//! and a long past would be walked for every message. The hint makes the plan a fact, and an error if the index is gone.
 //! **Absent on purpose:** a cache. What was answered is what was committed a moment ago, by whomever.
 
 mod conversations;

@@ -12,6 +12,7 @@ use homing_domain::owner::Owner;
 use homing_domain::process::{Consumption, Ending, LostReason, ProcessState};
 use homing_domain::session::{Boundary, Current, EndReason};
 use homing_domain::time::Timestamp;
+use homing_domain::watch::Limiter;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::*;
 use serde::de::DeserializeOwned;
@@ -253,7 +254,7 @@ fn owner(fields: &mut Fields<'_>) -> StoreResult<Owner> {
     })
 }
 
-pub(crate) const PROCESS_COLUMNS: usize = 26;
+pub(crate) const PROCESS_COLUMNS: usize = 29;
 pub(crate) fn process(fields: &mut Fields<'_>) -> StoreResult<ProcessRow> {
     let id = ProcessId::from_column(fields.begin("processes")?);
     let owner = owner(fields)?;
@@ -288,20 +289,27 @@ pub(crate) fn process(fields: &mut Fields<'_>) -> StoreResult<ProcessRow> {
         consumed: fields.name_or_none(Consumption::parse)?,
         watched: Watched {
             scanned: fields.count()?,
-            matches: fields.small()?,
-            notifications: fields.small()?,
-            switched_off: fields.take()?,
+            limiter: Limiter {
+                window: fields.moment_or_none()?,
+                waiting: fields.small()?,
+                full_windows: fields.small()?,
+                told: fields.small()?,
+                switched_off: fields.take()?,
+            },
+            lines: fields.json()?,
         },
     })
 }
 
-pub(crate) const DELEGATION_COLUMNS: usize = 12;
+pub(crate) const DELEGATION_COLUMNS: usize = 14;
 pub(crate) fn delegation(fields: &mut Fields<'_>) -> StoreResult<DelegationRow> {
     Ok(DelegationRow {
         id: DelegationId::from_column(fields.begin("delegations")?),
         owner: owner(fields)?,
+        session: fields.id(SessionId::from_column)?,
+        lineage: fields.id(LineageId::from_column)?,
         task: fields.take()?,
-        state: fields.take()?,
+        state: fields.name(DelegationState::parse)?,
         result: fields.take()?,
         created_at: fields.moment()?,
         ended_at: fields.moment_or_none()?,

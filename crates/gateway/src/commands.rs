@@ -6,7 +6,7 @@
 
 use futures_util::future::BoxFuture;
 use homing_domain::command::Invocation;
-use homing_domain::ids::{InboundId, ProcessId, SessionId, TurnId};
+use homing_domain::ids::{DelegationId, InboundId, ProcessId, SessionId, TurnId};
 use homing_domain::process::ProcessState;
 use homing_domain::time::Span;
 use homing_ports::store::{
@@ -133,6 +133,7 @@ pub(crate) enum Effect {
     CancelTurn,
     AbandonCompression,
     Kill(ProcessId),
+    CancelDelegation(DelegationId),
 }
 
 impl Step {

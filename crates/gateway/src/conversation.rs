@@ -28,6 +28,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use commanding::end_running;
+pub(crate) use messages::explain_failure;
 
 use crate::inside::Inside;
 

@@ -21,11 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::activity::{Activity, Counters};
 use crate::conversation::Wake;
+use crate::delegations::{self, Delegations};
 use crate::inbox::GatewayInbox;
 use crate::inside::Inside;
 use crate::mailboxes::Mailboxes;
 use crate::settings::Settings;
-use crate::supervision::WatcherSupervision;
+use crate::supervision::InsideSupervision;
 
 /// Hints that a slow console may be behind before it is told to read everything again.
 const CHANGES_KEPT: usize = 4_096;
@@ -77,6 +78,7 @@ impl Gateway {
             settings: parts.settings,
             mailboxes: Mailboxes::default(),
             counters: Counters::default(),
+            delegations: Delegations::default(),
             changes,
             watcher: OnceLock::new(),
             workshop: OnceLock::new(),
@@ -90,11 +92,13 @@ impl Gateway {
         };
         let watcher = gateway.start_watcher();
         let recovered = watcher.recover().await?;
+        let interrupted = delegations::recover(&gateway.inside).await?;
         let waiting = gateway.inside.store.conversations_with_work().await?;
         tracing::info!(
             epoch,
             adopted = recovered.adopted,
             ended = recovered.ended,
+            interrupted,
             conversations = waiting.len(),
             "recovered"
         );
@@ -131,7 +135,10 @@ impl Gateway {
         let workshop = Workshop {
             store: inside.store.clone(),
             processes: inside.processes.clone(),
-            supervision: Arc::new(WatcherSupervision(watcher.clone())),
+            supervision: Arc::new(InsideSupervision {
+                watcher: watcher.clone(),
+                inside: Arc::downgrade(&inside),
+            }),
             clock: inside.clock.clone(),
             ids: inside.ids.clone(),
             workspace: inside.settings.workspace.clone(),

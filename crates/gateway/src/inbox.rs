@@ -6,12 +6,17 @@ use async_trait::async_trait;
 use homing_domain::ids::{ConversationId, WindowId};
 use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
+use homing_ports::crash;
 use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox};
-use homing_ports::store::{Change, Committed};
+use homing_ports::store::{Change, Committed, DelegationState};
 use tokio::sync::broadcast;
 
 use crate::conversation::Wake;
+use crate::delegations;
 use crate::inside::Inside;
+
+/// Newest delegations of a conversation among which a window's own are looked for.
+const DELEGATIONS: u32 = 1_000;
 
 #[derive(Debug)]
 pub(crate) struct GatewayInbox(pub Arc<Inside>);
@@ -45,7 +50,9 @@ impl Inbox for GatewayInbox {
             return Err(AcceptError::UnknownAccount(account));
         }
         let key = inbound.origin.key(self.0.settings.keys);
+        crash::point("accept-before-commit");
         let accepted = self.0.store.accept(inbound, key, self.0.now()).await?;
+        crash::point("accept-after-commit");
         if let Accepted::New { conversation, .. } = accepted {
             let _listeners = self.0.changes.send(conversation);
             self.wake(conversation, Wake::Inbound);
@@ -101,14 +108,30 @@ impl Inbox for GatewayInbox {
 
     async fn close_window(&self, window: WindowId) -> Result<(), AcceptError> {
         let conversation = self.window_of(window).await?;
-        match self
-            .0
-            .commit(conversation, vec![Change::CloseWindow { window }])
-            .await?
-        {
-            Committed::Done => Ok(()),
-            Committed::Unmet { .. } => Err(AcceptError::UnknownWindow(window)),
+        let mut changes = vec![Change::CloseWindow { window }];
+        // OWN-101: its own delegations, and nothing of anyone else's.
+        let recent = self.0.store.delegations(conversation, DELEGATIONS).await?;
+        let own: Vec<_> = recent
+            .iter()
+            .filter(|row| row.state == DelegationState::Running && row.owner.window == Some(window))
+            .collect();
+        for row in &own {
+            changes.extend(delegations::stop(&self.0, row, "window_closed").await?);
         }
+        match self.0.commit(conversation, changes).await? {
+            Committed::Done => {}
+            // One of them has just finished by itself; the window closes all the same.
+            Committed::Unmet { .. } if !own.is_empty() => {
+                return Box::pin(self.close_window(window)).await;
+            }
+            Committed::Unmet { .. } => return Err(AcceptError::UnknownWindow(window)),
+        }
+        for row in own {
+            self.0.delegations.cancel(row.id);
+        }
+        // What waited for this window may go to another one (OWN-35).
+        self.wake(conversation, Wake::Notifications);
+        Ok(())
     }
 
     fn changes(&self) -> broadcast::Receiver<ConversationId> {

@@ -14,6 +14,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::activity::{Activity, Counters};
+use crate::delegations::Delegations;
 use crate::mailboxes::Mailboxes;
 use crate::settings::Settings;
 
@@ -26,6 +27,7 @@ pub(crate) struct Inside {
     pub settings: Settings,
     pub mailboxes: Mailboxes,
     pub counters: Counters,
+    pub delegations: Delegations,
     pub changes: broadcast::Sender<ConversationId>,
     /// Set once, before anything can ask for it: the watcher wakes conversations, and they use the watcher.
     pub watcher: OnceLock<Watcher>,
@@ -43,7 +45,10 @@ impl Inside {
 
     pub fn activity(&self) -> Activity {
         let ingesting = self.watcher.get().map_or(0, Watcher::busy);
-        self.counters.snapshot(ingesting)
+        let waiting = self.watcher.get().map_or(0, Watcher::waits_for_store);
+        let mut activity = self.counters.snapshot(ingesting.saturating_sub(waiting));
+        activity.retrying += waiting;
+        activity
     }
 
     /// One transaction of a conversation; tells the console to look when it is done.

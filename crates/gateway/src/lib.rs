@@ -7,6 +7,7 @@
 mod activity;
 pub mod commands;
 mod conversation;
+mod delegations;
 pub mod explain;
 mod gateway;
 mod inbox;

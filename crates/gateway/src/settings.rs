@@ -26,6 +26,8 @@ pub struct Settings {
     pub control: Option<ControlAccess>,
     /// A conversation's task is let go after this long without work.
     pub idle_after: Duration,
+    /// Sub-agents that may run for one session at a time.
+    pub delegations_at_once: usize,
     /// Automatic resets (OWN-15).
     pub reset: AutoReset,
     pub keepalive_max_age: Duration,
@@ -61,6 +63,7 @@ impl Default for Settings {
             child_environment: Vec::new(),
             control: None,
             idle_after: Duration::from_secs(60),
+            delegations_at_once: 4,
             reset: AutoReset::default(),
             keepalive_max_age: Duration::from_secs(86_400),
             retry_first: Duration::from_millis(250),

@@ -1,25 +1,34 @@
-//! The watcher as the tools see it.
+//! The watcher and the delegations as the tools see them.
+
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use homing_domain::ids::ProcessId;
+use homing_domain::ids::{DelegationId, ProcessId};
+use homing_domain::owner::Owner;
 use homing_ports::agent::ToolError;
 use homing_ports::processes::StartRequest;
 use homing_ports::store::{Change, NewProcess};
-use homing_tools::Supervision;
-use homing_watcher::{BeginError, Watcher};
+use homing_tools::{Ended, Supervision};
+use homing_watcher::{BeginError, Wait, Watcher};
+
+use crate::delegations;
+use crate::inside::Inside;
 
 #[derive(Debug)]
-pub(crate) struct WatcherSupervision(pub Watcher);
+pub(crate) struct InsideSupervision {
+    pub watcher: Watcher,
+    pub inside: Weak<Inside>,
+}
 
 #[async_trait]
-impl Supervision for WatcherSupervision {
+impl Supervision for InsideSupervision {
     async fn begin(
         &self,
         new: NewProcess,
         request: StartRequest,
         guards: Vec<Change>,
     ) -> Result<ProcessId, ToolError> {
-        self.0
+        self.watcher
             .begin(new, request, guards)
             .await
             .map_err(|error| match error {
@@ -31,7 +40,21 @@ impl Supervision for WatcherSupervision {
             })
     }
 
-    async fn ended(&self, process: ProcessId) {
-        self.0.ended(process).await;
+    async fn ended(&self, process: ProcessId) -> Ended {
+        match self.watcher.ended(process).await {
+            Wait::Ended => Ended::Ended,
+            Wait::Moved => Ended::Moved,
+        }
+    }
+
+    async fn delegate(
+        &self,
+        owner: Owner,
+        key: &str,
+        task: String,
+        guards: Vec<Change>,
+    ) -> Result<DelegationId, ToolError> {
+        let inside: Arc<Inside> = self.inside.upgrade().ok_or(ToolError::Cancelled)?;
+        delegations::begin(&inside, owner, key, task, guards).await
     }
 }

@@ -1,8 +1,8 @@
 //! Notifications as texts: the fenced block for the agent, the short form for people.
 
-use homing_domain::block::{self, Bounds, Told};
+use homing_domain::block::{self, Bounds, DelegationEnd, Told};
 use homing_domain::process::ProcessState;
-use homing_ports::store::{OpenNotification, Source};
+use homing_ports::store::{DelegationState, OpenNotification, Source};
 
 /// The block for the agent and the text for people.
 pub(crate) struct Texts {
@@ -61,6 +61,20 @@ impl Parts {
 
 fn told<'a>(open: &'a OpenNotification, parts: &'a Parts) -> Told<'a> {
     let mut told = Told::new(open.notification.kind, &parts.id, &parts.command);
+    if let Some(delegation) = &open.delegation {
+        told.delegation = match delegation.state {
+            DelegationState::Finished => Some(DelegationEnd::Finished),
+            DelegationState::Failed => Some(DelegationEnd::Failed),
+            DelegationState::Interrupted => Some(DelegationEnd::Interrupted),
+            DelegationState::Running => None,
+        };
+        told.ran_for = delegation
+            .ended_at
+            .map(|ended| ended.since(delegation.created_at));
+        told.output_tail = open.notification.content.as_bytes();
+        told.output_total = open.notification.content.len() as u64;
+        return told;
+    }
     told.matched_lines = &parts.lines;
     if let Some(process) = &open.process {
         told.ending = process.ending;

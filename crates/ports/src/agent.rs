@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homing_domain::ids::{NotificationId, ProcessId, SessionId, TurnId, WindowId};
+use homing_domain::ids::{DelegationId, NotificationId, ProcessId, SessionId, TurnId, WindowId};
 use homing_domain::key::SessionKey;
 use homing_domain::notification::Kind;
 use homing_domain::process::{Consumption, Ending, ProcessState};
@@ -50,6 +50,11 @@ pub enum TurnAbout {
     Person {
         author: Option<String>,
         text: String,
+    },
+    /// A sub-agent's task (OWN-23). Its answer is the delegation's result.
+    Delegated {
+        delegation: DelegationId,
+        task: String,
     },
     /// Notifications that wait for this conversation, told together (OWN-63).
     Background {
@@ -110,11 +115,21 @@ pub enum ToolCall {
     Poll { process: ProcessId },
     /// Looks at all processes of the conversation. Never consumes.
     List,
+    /// Writes to the standard input of a process that was started with `input`.
+    Write { process: ProcessId, bytes: Vec<u8> },
+    /// Closes that standard input: the program sees the end of it.
+    CloseInput { process: ProcessId },
+    /// Starts a sub-agent and does not wait for it.
+    Delegate {
+        task: String,
+        /// The console window that asked, where it is not the turn's own.
+        window: Option<WindowId>,
+    },
     /// Ends a process and what it started.
     Kill { process: ProcessId },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StartCall {
     pub command: String,
     /// Tell when it ends.
@@ -123,6 +138,12 @@ pub struct StartCall {
     pub watch: Vec<String>,
     /// The console window that asked, where it is not the turn's own.
     pub window: Option<WindowId>,
+    /// It runs until it is stopped: nobody waits for its end.
+    pub service: bool,
+    /// Its standard input stays open for `Write`.
+    pub input: bool,
+    /// It gets a terminal instead of pipes.
+    pub terminal: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +164,15 @@ pub enum ToolAnswer {
         ran_for: Duration,
     },
     Started {
+        process: ProcessId,
+    },
+    Delegated {
+        delegation: DelegationId,
+    },
+    /// `Write` or `CloseInput` is done.
+    Done,
+    /// A foreground command was moved to the background while it was waited for.
+    Moved {
         process: ProcessId,
     },
     /// `Wait` or `Poll`.

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod clock;
+pub mod crash;
 pub mod directory;
 pub mod inbox;
 pub mod platform;

@@ -130,6 +130,17 @@ pub trait Queries: Send + Sync + 'static {
         limit: u32,
     ) -> StoreResult<Vec<DelegationRow>>;
 
+    async fn delegation(&self, id: DelegationId) -> StoreResult<Option<DelegationRow>>;
+    /// Running delegations that a lineage owns, oldest first.
+    async fn running_delegations(&self, lineage: LineageId) -> StoreResult<Vec<DelegationRow>>;
+    /// All that had not ended when last seen, of all conversations. For recovery.
+    async fn all_running_delegations(&self) -> StoreResult<Vec<DelegationRow>>;
+    /// What a delegation has started, oldest first.
+    async fn processes_of_delegation(
+        &self,
+        delegation: DelegationId,
+    ) -> StoreResult<Vec<ProcessRow>>;
+
     /// Ids whose number ends in the given text form (the last characters after the prefix), for people who type. At most two are returned.
     async fn find_process(
         &self,

@@ -4,6 +4,7 @@
 //! if the session's turn is over or the conversation has moved on, nothing happens. A process of another conversation is refused (OWN-44).
 //! **Absent on purpose:** a "current session", and the mailbox: a long tool blocks nobody but its own turn.
 
+mod delegate;
 mod environment;
 mod process;
 mod terminal;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homing_domain::ids::{ProcessId, TurnId};
+use homing_domain::ids::{DelegationId, ProcessId, SessionId, TurnId};
 use homing_domain::owner::Owner;
 use homing_ports::agent::{ToolAnswer, ToolCall, ToolError, Toolbox};
 use homing_ports::processes::{Processes, StartRequest};
@@ -31,8 +32,24 @@ pub trait Supervision: Send + Sync + 'static {
         request: StartRequest,
         guards: Vec<Change>,
     ) -> Result<ProcessId, ToolError>;
-    /// Returns once its end is committed.
-    async fn ended(&self, process: ProcessId);
+    /// Returns once its end is committed, or once it has moved to the background.
+    async fn ended(&self, process: ProcessId) -> Ended;
+    /// Commits the delegation under its guards, then starts it.
+    async fn delegate(
+        &self,
+        owner: Owner,
+        key: &str,
+        task: String,
+        guards: Vec<Change>,
+    ) -> Result<DelegationId, ToolError>;
+}
+
+/// What waiting for a process came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Ended,
+    /// It goes on in the background; nobody has to wait for it.
+    Moved,
 }
 
 /// What all sessions' tools share.
@@ -73,6 +90,8 @@ pub enum Bound {
     Turn(TurnId),
     /// A call without a turn: the conversation must not have moved on.
     Generation(u64),
+    /// A sub-agent: its delegation must still run.
+    Delegation(DelegationId),
     /// A call of a process, for the owner it carries. What it starts has the same owner, and shares its fate.
     Owner,
 }
@@ -81,6 +100,8 @@ pub enum Bound {
 pub struct SessionTools {
     workshop: Workshop,
     owner: Owner,
+    /// Whose history it reads: its owner's, or a sub-agent's own.
+    session: SessionId,
     key: String,
     bound: Bound,
     cancel: CancellationToken,
@@ -96,6 +117,7 @@ impl SessionTools {
     ) -> Self {
         Self {
             workshop,
+            session: owner.session,
             owner,
             key,
             bound,
@@ -103,10 +125,18 @@ impl SessionTools {
         }
     }
 
+    /// For a sub-agent: what it starts is its owner's, its history is its own.
+    #[must_use]
+    pub fn with_history_of(mut self, session: SessionId) -> Self {
+        self.session = session;
+        self
+    }
+
     fn guards(&self) -> Vec<Change> {
         match self.bound {
             Bound::Turn(turn) => vec![Change::CountTool { turn }],
             Bound::Generation(generation) => vec![Change::RequireGeneration(generation)],
+            Bound::Delegation(delegation) => vec![Change::RequireDelegation(delegation)],
             Bound::Owner => Vec::new(),
         }
     }
@@ -114,7 +144,7 @@ impl SessionTools {
     fn turn(&self) -> Option<TurnId> {
         match self.bound {
             Bound::Turn(turn) => Some(turn),
-            Bound::Generation(_) | Bound::Owner => None,
+            Bound::Generation(_) | Bound::Delegation(_) | Bound::Owner => None,
         }
     }
 
@@ -142,17 +172,16 @@ impl Toolbox for SessionTools {
             } => self.log(process, from, limit).await,
             ToolCall::Poll { process } => self.poll(process).await,
             ToolCall::List => self.list().await,
+            ToolCall::Write { process, bytes } => self.write(process, &bytes).await,
+            ToolCall::CloseInput { process } => self.close_input(process).await,
+            ToolCall::Delegate { task, window } => self.delegate(task, window).await,
             ToolCall::Kill { process } => self.kill(process).await,
         }
     }
 
     async fn history(&self, limit: usize) -> Result<Vec<MessageRow>, ToolError> {
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-        Ok(self
-            .workshop
-            .store
-            .history(self.owner.session, limit)
-            .await?)
+        Ok(self.workshop.store.history(self.session, limit).await?)
     }
 }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 use homing_domain::ids::ProcessId;
 use homing_domain::process::Consumption;
 use homing_ports::agent::{LogFrom, ProcessView, ToolAnswer, ToolError};
+use homing_ports::crash;
 use homing_ports::processes::{KillOutcome, ProcessError};
 use homing_ports::store::{Change, Committed, ProcessRow};
 
-use crate::SessionTools;
+use crate::{Ended, SessionTools};
 
 /// Most bytes that one `log` answers.
 const LOG_LIMIT: usize = 64 * 1024;
@@ -32,7 +33,7 @@ impl SessionTools {
         if row.state.is_live() {
             let deadline = self.workshop.clock.now().plus(limit);
             let over = tokio::select! {
-                () = self.workshop.supervision.ended(process) => true,
+                ended = self.workshop.supervision.ended(process) => ended == Ended::Ended,
                 () = self.workshop.clock.sleep_until(deadline) => false,
                 () = self.cancel.cancelled() => return Err(ToolError::Cancelled),
             };
@@ -86,6 +87,22 @@ impl SessionTools {
         Ok(ToolAnswer::List(rows.iter().map(view).collect()))
     }
 
+    pub(crate) async fn write(
+        &self,
+        process: ProcessId,
+        bytes: &[u8],
+    ) -> Result<ToolAnswer, ToolError> {
+        self.row(process).await?;
+        self.workshop.processes.write(process, bytes).await?;
+        Ok(ToolAnswer::Done)
+    }
+
+    pub(crate) async fn close_input(&self, process: ProcessId) -> Result<ToolAnswer, ToolError> {
+        self.row(process).await?;
+        self.workshop.processes.close_input(process).await?;
+        Ok(ToolAnswer::Done)
+    }
+
     pub(crate) async fn kill(&self, process: ProcessId) -> Result<ToolAnswer, ToolError> {
         let row = self.row(process).await?;
         if !row.state.is_live() {
@@ -120,7 +137,7 @@ impl SessionTools {
             }])
             .await?
         {
-            Committed::Done => {}
+            Committed::Done => crash::point("consume-after-commit"),
             // Marked before, or another lineage of this conversation owns it: looking is allowed, consuming is not.
             Committed::Unmet { what, .. } => {
                 tracing::debug!(process.id = %process, what, "not consumed")

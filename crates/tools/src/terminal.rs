@@ -3,13 +3,18 @@
 use homing_domain::ids::ProcessId;
 use homing_domain::process::{Ending, ProcessState};
 use homing_ports::agent::{StartCall, ToolAnswer, ToolError};
-use homing_ports::processes::{Input, OutputKeep, Program, StartRequest};
+use homing_ports::processes::{Input, OutputKeep, Program, StartRequest, TerminalSize};
 use homing_ports::store::{NewProcess, ProcessKind};
 
-use crate::{SessionTools, environment};
+use crate::{Ended, SessionTools, environment};
 
 /// Bytes of a foreground command's output that are answered.
 const ANSWERED: usize = 8 * 1024;
+/// What a program with a terminal sees.
+const TERMINAL: TerminalSize = TerminalSize {
+    rows: 24,
+    columns: 100,
+};
 /// Longest command, in bytes: what one argument of a program may have on Linux, less room for the rest.
 const COMMAND_LIMIT: usize = 100 * 1024;
 /// Most watch patterns of one process.
@@ -19,19 +24,17 @@ impl SessionTools {
     pub(crate) async fn run(&self, command: String) -> Result<ToolAnswer, ToolError> {
         let call = StartCall {
             command,
-            notify: false,
-            watch: Vec::new(),
-            window: None,
+            ..StartCall::default()
         };
         let process = self.begin(call, ProcessKind::Foreground).await?;
-        if self
-            .cancel
-            .run_until_cancelled(self.workshop.supervision.ended(process))
-            .await
-            .is_none()
-        {
-            self.end_tree(process).await?;
-            return Err(ToolError::Cancelled);
+        let waiting = self.workshop.supervision.ended(process);
+        match self.cancel.run_until_cancelled(waiting).await {
+            Some(Ended::Ended) => {}
+            Some(Ended::Moved) => return Ok(ToolAnswer::Moved { process }),
+            None => {
+                self.end_tree(process).await?;
+                return Err(ToolError::Cancelled);
+            }
         }
         let row = self.row(process).await?;
         match (row.state, row.ending) {
@@ -51,7 +54,11 @@ impl SessionTools {
     }
 
     pub(crate) async fn start(&self, call: StartCall) -> Result<ToolAnswer, ToolError> {
-        let process = self.begin(call, ProcessKind::Task).await?;
+        let kind = match call.service {
+            true => ProcessKind::Service,
+            false => ProcessKind::Task,
+        };
+        let process = self.begin(call, kind).await?;
         Ok(ToolAnswer::Started { process })
     }
 
@@ -66,8 +73,11 @@ impl SessionTools {
             program: Program::Shell(call.command.clone()),
             directory: self.workshop.workspace.clone(),
             environment,
-            input: Input::Empty,
-            terminal: None,
+            input: match call.input {
+                true => Input::Open,
+                false => Input::Empty,
+            },
+            terminal: call.terminal.then_some(TERMINAL),
             signal_output: !call.watch.is_empty(),
             keep: OutputKeep::default(),
         };

@@ -6,9 +6,12 @@
 //! facts for that ([`facts`]).
 
 pub mod facts;
+mod ingest;
 mod live;
-mod pattern;
+pub mod pattern;
+mod scan;
 mod service;
 
+pub use ingest::EXIT_TAIL;
 pub use pattern::{PatternError, Patterns};
-pub use service::{BeginError, Watcher, WatcherParts};
+pub use service::{BeginError, Recovered, Wait, Watcher, WatcherParts};

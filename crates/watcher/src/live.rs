@@ -1,9 +1,11 @@
 //! What the watcher remembers of a living process. Nothing here is a fact that cannot be read again.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homing_domain::ids::{ConversationId, ProcessId};
+use homing_domain::time::Timestamp;
 use homing_ports::store::{ProcessKind, ProcessRow, Watched};
 use tokio::sync::Notify;
 
@@ -13,37 +15,67 @@ use crate::pattern::{Lines, Patterns};
 #[derive(Debug)]
 pub struct Live {
     pub conversation: ConversationId,
-    pub kind: ProcessKind,
-    pub notify: bool,
+    notify: AtomicBool,
+    foreground: AtomicBool,
     pub patterns: Option<Patterns>,
     /// Reading its output: one reader at a time.
     pub watching: tokio::sync::Mutex<Watching>,
-    /// Woken once its end is committed.
-    pub ended: Notify,
+    /// Woken once its end is committed, or once it has moved to the background.
+    pub changed: Notify,
     /// Bytes read for watching, for tests and status.
-    pub read_to: std::sync::atomic::AtomicU64,
+    read_to: AtomicU64,
 }
 
 #[derive(Debug)]
 pub struct Watching {
     pub lines: Lines,
+    /// As it is stored.
     pub watched: Watched,
+    /// When a timer looks at what waits.
+    pub timer: Option<Timestamp>,
 }
 
 impl Live {
     pub fn new(row: &ProcessRow, patterns: Option<Patterns>) -> Self {
+        let scanned = row.watched.scanned;
         Self {
             conversation: row.owner.conversation,
-            kind: row.kind,
-            notify: row.notify,
+            notify: AtomicBool::new(row.notify),
+            foreground: AtomicBool::new(row.kind == ProcessKind::Foreground),
             patterns,
             watching: tokio::sync::Mutex::new(Watching {
-                lines: Lines::at(row.watched.scanned),
-                watched: row.watched,
+                lines: Lines::at(scanned),
+                watched: row.watched.clone(),
+                timer: None,
             }),
-            ended: Notify::new(),
-            read_to: std::sync::atomic::AtomicU64::new(row.watched.scanned),
+            changed: Notify::new(),
+            read_to: AtomicU64::new(scanned),
         }
+    }
+
+    pub fn notifies(&self) -> bool {
+        self.notify.load(Ordering::Acquire)
+    }
+
+    /// A turn waits for it: its end is that turn's business.
+    pub fn is_foreground(&self) -> bool {
+        self.foreground.load(Ordering::Acquire)
+    }
+
+    pub fn move_to_background(&self) {
+        self.notify.store(true, Ordering::Release);
+        self.foreground.store(false, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    pub fn read_to(&self) -> Option<u64> {
+        self.patterns
+            .as_ref()
+            .map(|_| self.read_to.load(Ordering::Acquire))
+    }
+
+    pub fn has_read_to(&self, offset: u64) {
+        self.read_to.store(offset, Ordering::Release);
     }
 }
 
@@ -65,16 +97,27 @@ impl Registry {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn insert(&self, process: ProcessId, live: Live) -> Arc<Live> {
+    pub fn insert(&self, process: ProcessId, live: Live) {
         let live = Arc::new(live);
         self.lock().insert(
             process,
             Entry {
-                live: live.clone(),
+                live,
                 ingesting: false,
             },
         );
-        live
+    }
+
+    /// Its end is not ingested until it is released.
+    pub fn insert_claimed(&self, process: ProcessId, live: Live) {
+        let live = Arc::new(live);
+        self.lock().insert(
+            process,
+            Entry {
+                live,
+                ingesting: true,
+            },
+        );
     }
 
     pub fn get(&self, process: ProcessId) -> Option<Arc<Live>> {

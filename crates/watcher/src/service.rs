@@ -1,38 +1,31 @@
-//! The service: begins processes, ingests their ends, scans their output, takes them over after a restart.
+//! The service: begins processes, listens to their supervisors, takes them over after a restart.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use homing_domain::ids::{ConversationId, NotificationId, ProcessId};
-use homing_domain::notification::Kind;
-use homing_domain::process::{Ending, LostReason, ProcessState};
+use homing_domain::ids::{ConversationId, ProcessId};
+use homing_domain::process::ProcessState;
 use homing_domain::time::Timestamp;
+use homing_domain::watch::{Action, Breaker, Limiter};
+use homing_ports::crash;
 use homing_ports::processes::{
-    ExitRecord, Fate, ProcessError, ProcessWake, Processes, StartError, StartRequest,
+    Fate, ProcessError, ProcessWake, Processes, StartError, StartRequest,
 };
 use homing_ports::store::{
-    Change, Commit, Committed, NewProcess, ProcessKind, ProcessRow, Source, Store, StoreError,
-    Watched,
+    Change, Commit, Committed, NewProcess, ProcessKind, ProcessRow, Store, StoreError, Watched,
 };
 use homing_ports::{Clock, IdSource};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use crate::live::{Live, Registry};
-use crate::pattern::{self, PatternError, Patterns};
+use crate::pattern::{PatternError, Patterns};
+use crate::scan;
 
-/// Bytes of output that go into the store with an exit, for the block and the notice.
-pub const EXIT_TAIL: usize = 8 * 1024;
-/// Output is scanned in pieces of this size.
-const SCAN_CHUNK: usize = 256 * 1024;
-/// Matched lines kept in one notification.
-const LINES_KEPT: usize = 10;
 /// Exits ingested at the same time.
 const PARALLEL: usize = 64;
-/// Watch notifications in a process's life (OWN-83).
-const LIFETIME_MATCHES: u32 = 8;
 
 #[derive(Clone)]
 pub struct Watcher {
@@ -56,6 +49,9 @@ struct Inside {
     at_once: Semaphore,
     /// Ends and outputs that are being read: for "is it quiet".
     busy: AtomicUsize,
+    /// Ends that the store did not take yet.
+    retrying: AtomicUsize,
+    breaker: Mutex<Breaker>,
     stopping: CancellationToken,
 }
 
@@ -103,6 +99,15 @@ impl Drop for Busy {
     }
 }
 
+/// Counts itself while it lives.
+pub(crate) struct Retrying(Arc<Inside>);
+
+impl Drop for Retrying {
+    fn drop(&mut self) {
+        self.0.retrying.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl Watcher {
     /// Begins to listen to the supervisors. Call [`Watcher::recover`] before adapters are opened.
     pub fn start(parts: WatcherParts) -> Self {
@@ -111,6 +116,8 @@ impl Watcher {
             live: Registry::default(),
             at_once: Semaphore::new(PARALLEL),
             busy: AtomicUsize::new(0),
+            retrying: AtomicUsize::new(0),
+            breaker: Mutex::new(Breaker::default()),
             stopping: CancellationToken::new(),
         });
         let watcher = Self { inside };
@@ -136,12 +143,37 @@ impl Watcher {
         self.inside.busy.load(Ordering::Acquire)
     }
 
-    /// Bytes of a living process's output that were read for its patterns.
+    /// Ends that the store did not take yet and that are tried again.
+    pub fn waits_for_store(&self) -> usize {
+        self.inside.retrying.load(Ordering::Acquire)
+    }
+
+    /// Bytes of a living process's output that were read for its patterns; `None` if it has none.
     pub fn watched_to(&self, process: ProcessId) -> Option<u64> {
         self.inside
             .live
             .get(process)
-            .map(|live| live.read_to.load(Ordering::Acquire))
+            .and_then(|live| live.read_to())
+    }
+
+    /// A foreground command goes on in the background: its turn is over for it, and its end is told.
+    pub async fn move_to_background(
+        &self,
+        process: ProcessId,
+        guards: Vec<Change>,
+    ) -> Result<bool, StoreError> {
+        let Some(live) = self.live(process) else {
+            return Ok(false);
+        };
+        let mut changes = guards;
+        changes.push(Change::MoveToBackground { process });
+        match self.commit(live.conversation, changes).await? {
+            Committed::Done => {
+                live.move_to_background();
+                Ok(true)
+            }
+            Committed::Unmet { .. } => Ok(false),
+        }
     }
 
     /// Starts a process: first its row with the owner and every setting, then its supervisor (OWN-20). `guards` are changes that must hold
@@ -178,9 +210,12 @@ impl Watcher {
             Committed::Done => {}
             Committed::Unmet { .. } => return Err(BeginError::SessionEnded),
         }
-        self.inside.live.insert(process, live);
+        crash::point("process-row-committed");
+        // Claimed until it is known whether it runs: a failed start is told by its answer, not by an end as well.
+        self.inside.live.insert_claimed(process, live);
         match self.inside.parts.processes.start(request).await {
             Ok(_) => {
+                crash::point("shim-started");
                 // Unmet when it has ended by now, which is as good.
                 let started = self
                     .commit(conversation, vec![Change::ProcessStarted { process }])
@@ -188,6 +223,9 @@ impl Watcher {
                 if let Err(error) = started {
                     tracing::warn!(process.id = %process, %error, "a started process is still recorded as starting; its end will be recorded all the same");
                 }
+                self.release(process);
+                // It may have ended meanwhile, and its wake was not for us to take.
+                self.look_again(ProcessWake::Ended(process));
                 Ok(process)
             }
             Err(error) => {
@@ -207,17 +245,27 @@ impl Watcher {
         }
     }
 
-    /// Returns once the end of the process is committed, or at once if it is not alive here.
-    pub async fn ended(&self, process: ProcessId) {
-        while let Some(live) = self.inside.live.get(process) {
-            let ended = live.ended.notified();
-            // Registered before looking once more, so that no end slips between.
-            tokio::pin!(ended);
-            ended.as_mut().enable();
-            if self.inside.live.get(process).is_none() {
-                return;
+    /// Returns once the end of the process is committed, or at once if it is not alive here. `Moved` if it went to the background first.
+    pub async fn ended(&self, process: ProcessId) -> Wait {
+        let Some(first) = self.live(process) else {
+            return Wait::Ended;
+        };
+        let waits_in_foreground = first.is_foreground();
+        loop {
+            let Some(live) = self.live(process) else {
+                return Wait::Ended;
+            };
+            let changed = live.changed.notified();
+            // Registered before looking once more, so that no change slips between.
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.live(process).is_none() {
+                return Wait::Ended;
             }
-            ended.await;
+            if waits_in_foreground && !live.is_foreground() {
+                return Wait::Moved;
+            }
+            changed.await;
         }
     }
 
@@ -233,7 +281,19 @@ impl Watcher {
                     None
                 }
             };
+            // Its turn died with the gateway: nobody waits for it any more, so its end is told like any other's.
+            let mut row = row;
+            if row.kind == ProcessKind::Foreground {
+                let _unmet_if_ended = self
+                    .commit(
+                        row.owner.conversation,
+                        vec![Change::MoveToBackground { process: row.id }],
+                    )
+                    .await?;
+                (row.kind, row.notify) = (ProcessKind::Task, true);
+            }
             self.inside.live.insert(row.id, Live::new(&row, patterns));
+            crash::point("recovery-processes");
             match self.inside.parts.processes.adopt(row.id).await {
                 Ok(Fate::Running(_)) => {
                     recovered.adopted += 1;
@@ -272,258 +332,86 @@ impl Watcher {
         });
     }
 
-    /// Reads how it ended and records that, however often the store has to be asked.
-    async fn ingest_now(&self, process: ProcessId) {
-        let Some(live) = self.inside.live.claim(process) else {
-            return;
-        };
-        let Ok(_permit) = self.inside.at_once.acquire().await else {
-            return;
-        };
-        let mut wait = self.inside.parts.retry.0;
-        loop {
-            match self.ingest(process, &live).await {
-                Ok(Ingested::Recorded) => break,
-                Ok(Ingested::StillRunning) => return self.inside.live.release(process),
-                Err(error) => {
-                    tracing::warn!(process.id = %process, %error, "an exit could not be recorded yet; trying again");
-                    let deadline = self.inside.parts.clock.now().plus(wait);
-                    let pause = self.inside.parts.clock.sleep_until(deadline);
-                    if self
-                        .inside
-                        .stopping
-                        .run_until_cancelled(pause)
-                        .await
-                        .is_none()
-                    {
-                        return;
-                    }
-                    wait = (wait * 2).min(self.inside.parts.retry.1);
-                }
-            }
-        }
-        self.inside.live.remove(process);
-        live.ended.notify_waiters();
-        (self.inside.parts.wake)(live.conversation);
-        if let Err(error) = self.inside.parts.processes.acknowledge(process).await {
-            tracing::debug!(process.id = %process, %error, "its run folder could not be marked as read; it is kept");
-        }
-    }
-
-    async fn ingest(&self, process: ProcessId, live: &Live) -> Result<Ingested, IngestError> {
-        let processes = &self.inside.parts.processes;
-        let record = match processes.fate(process).await {
-            Ok(Fate::Running(_)) => return Ok(Ingested::StillRunning),
-            Ok(Fate::Ended(record)) => record,
-            Ok(Fate::NeverRan(failure)) => {
-                self.record_failed_start(process, live, failure).await?;
-                return Ok(Ingested::Recorded);
-            }
-            Err(ProcessError::Unknown(_)) => self.lost_folder(process).await?,
-            Err(error) => return Err(error.into()),
-        };
-        let tail = match processes.tail(process, EXIT_TAIL).await {
-            Ok(chunk) => chunk.bytes,
-            Err(error) => {
-                tracing::warn!(process.id = %process, %error, "the last output of an ended process cannot be read");
-                Vec::new()
-            }
-        };
-        let last_matches = self.scan_to_end(process, live).await?;
-        let mut changes = vec![Change::ProcessEnded {
-            process,
-            ending: record.ending,
-            ended_at: record.ended_at,
-            output_total: record.output_total,
-            output_tail: tail,
-        }];
-        changes.extend(self.ending_notification(process, live, &record, last_matches));
-        let committed = self.commit(live.conversation, changes).await?;
-        if let Committed::Unmet { what, .. } = committed {
-            tracing::debug!(process.id = %process, what, "its end was recorded before");
-        }
-        tracing::info!(process.id = %process, ending = %record.ending, "a process has ended");
-        Ok(Ingested::Recorded)
-    }
-
-    /// One notification at the end: not a match and a completion (OWN-84).
-    fn ending_notification(
-        &self,
-        process: ProcessId,
-        live: &Live,
-        record: &ExitRecord,
-        matches: Matches,
-    ) -> Option<Change> {
-        let wants_end = live.notify || matches.watched.switched_off;
-        let kind = match (live.kind, record.ending) {
-            (ProcessKind::Foreground, _) => return None,
-            (ProcessKind::Task | ProcessKind::Service, Ending::Lost(_))
-                if wants_end || live.patterns.is_some() =>
-            {
-                Kind::Lost
-            }
-            (ProcessKind::Task | ProcessKind::Service, _) if wants_end => Kind::Completed,
-            (ProcessKind::Task | ProcessKind::Service, _) if matches.count > 0 => Kind::Matched,
-            (ProcessKind::Task | ProcessKind::Service, _) => return None,
-        };
-        let sequence = match kind {
-            Kind::Matched => matches.watched.notifications + 1,
-            Kind::Completed | Kind::Lost | Kind::WatchOff | Kind::Delegation => 0,
-        };
-        Some(Change::AddNotification {
-            notification: self.inside.parts.ids.next::<NotificationId>(),
-            source: Source::Process(process),
-            kind,
-            sequence,
-            content: matches.lines.join("\n"),
-        })
-    }
-
-    async fn record_failed_start(
-        &self,
-        process: ProcessId,
-        live: &Live,
-        failure: String,
-    ) -> Result<(), IngestError> {
-        tracing::warn!(process.id = %process, error = %failure, "a process never ran");
-        let _unmet_if_recorded = self
-            .commit(
-                live.conversation,
-                vec![Change::ProcessFailed { process, failure }],
-            )
-            .await?;
-        Ok(())
-    }
-
-    async fn lost_folder(&self, process: ProcessId) -> Result<ExitRecord, IngestError> {
-        let row = self.inside.parts.store.process(process).await?;
-        Ok(ExitRecord {
-            ending: Ending::Lost(LostReason::FolderMissing),
-            ended_at: self.inside.parts.clock.now(),
-            output_total: row.map_or(0, |row| row.output_total),
-        })
-    }
-
-    /// Reads new output and makes a notification of what matches.
-    async fn scan(&self, process: ProcessId) {
-        let Some(live) = self.inside.live.get(process) else {
-            return;
-        };
-        if live.patterns.is_none() {
-            return;
-        }
-        let mut watching = live.watching.lock().await;
-        match self.read_matches(process, &live, &mut watching.lines).await {
-            Ok(found) if found.count > 0 => {
-                if let Err(error) = self
-                    .record_matches(process, &live, &mut watching, found)
-                    .await
-                {
-                    tracing::warn!(process.id = %process, %error, "a match could not be recorded yet; its output will be read again");
-                    watching.lines = pattern::Lines::at(watching.watched.scanned);
-                    self.scan_later(process);
-                }
-            }
-            Ok(_) => {}
-            Err(error) => {
-                tracing::debug!(process.id = %process, %error, "its output cannot be read now")
-            }
-        }
-        live.read_to.store(watching.lines.fed(), Ordering::Release);
-    }
-
-    fn scan_later(&self, process: ProcessId) {
+    /// Looks at its output again then.
+    pub(crate) fn scan_at(&self, process: ProcessId, at: Timestamp) {
         let watcher = self.clone();
         tokio::spawn(async move {
-            let clock = &watcher.inside.parts.clock;
-            clock
-                .sleep_until(clock.now().plus(watcher.inside.parts.retry.0))
-                .await;
-            watcher.look_again(ProcessWake::Output(process));
+            let pause = watcher.inside.parts.clock.sleep_until(at);
+            if watcher
+                .inside
+                .stopping
+                .run_until_cancelled(pause)
+                .await
+                .is_some()
+            {
+                watcher.look_again(ProcessWake::Output(process));
+            }
         });
     }
 
-    async fn record_matches(
-        &self,
-        process: ProcessId,
-        live: &Live,
-        watching: &mut crate::live::Watching,
-        found: Found,
-    ) -> Result<(), StoreError> {
-        let mut watched = Watched {
-            scanned: watching.lines.settled(),
-            matches: watching.watched.matches + found.count,
-            ..watching.watched
-        };
-        let mut changes = Vec::new();
-        if watched.notifications < LIFETIME_MATCHES {
-            watched.notifications += 1;
-            changes.push(Change::AddNotification {
-                notification: self.inside.parts.ids.next::<NotificationId>(),
-                source: Source::Process(process),
-                kind: Kind::Matched,
-                sequence: watched.notifications,
-                content: found.lines.join("\n"),
-            });
-        }
-        changes.push(Change::Watched { process, watched });
-        match self.commit(live.conversation, changes).await? {
-            Committed::Done => watching.watched = watched,
-            Committed::Unmet { what, .. } => {
-                tracing::debug!(process.id = %process, what, "a match was recorded before")
-            }
-        }
-        (self.inside.parts.wake)(live.conversation);
-        Ok(())
+    pub(crate) fn decide(&self, limiter: &Limiter, new: u32, now: Timestamp) -> (Limiter, Action) {
+        // Whole after every decision: a panic elsewhere cannot have torn it.
+        let mut breaker = self
+            .inside
+            .breaker
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        scan::decide_both(limiter, &mut breaker, new, now)
     }
 
-    /// The rest of the output, its last line without an end included.
-    async fn scan_to_end(&self, process: ProcessId, live: &Live) -> Result<Matches, IngestError> {
-        let mut watching = live.watching.lock().await;
-        if live.patterns.is_none() {
-            return Ok(Matches {
-                count: 0,
-                lines: Vec::new(),
-                watched: watching.watched,
-            });
-        }
-        // From the last stored position, so that trying again after a failed commit finds the same.
-        let mut lines = pattern::Lines::at(watching.watched.scanned);
-        let mut found = self.read_matches(process, live, &mut lines).await?;
-        lines.finish(|line| found.see(live.patterns.as_ref(), line));
-        live.read_to.store(lines.fed(), Ordering::Release);
-        watching.lines = lines;
-        Ok(Matches {
-            count: found.count,
-            lines: found.lines,
-            watched: watching.watched,
-        })
+    pub(crate) fn now(&self) -> Timestamp {
+        self.inside.parts.clock.now()
+    }
+    pub(crate) fn ids(&self) -> &IdSource {
+        &self.inside.parts.ids
+    }
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.inside.parts.store
+    }
+    pub(crate) fn processes(&self) -> &dyn Processes {
+        &*self.inside.parts.processes
+    }
+    pub(crate) fn retry_first(&self) -> Duration {
+        self.inside.parts.retry.0
+    }
+    pub(crate) fn wake(&self, conversation: ConversationId) {
+        (self.inside.parts.wake)(conversation);
+    }
+    pub(crate) fn live(&self, process: ProcessId) -> Option<Arc<Live>> {
+        self.inside.live.get(process)
+    }
+    pub(crate) fn claim(&self, process: ProcessId) -> Option<Arc<Live>> {
+        self.inside.live.claim(process)
+    }
+    pub(crate) fn release(&self, process: ProcessId) {
+        self.inside.live.release(process);
+    }
+    pub(crate) fn forget(&self, process: ProcessId) {
+        self.inside.live.remove(process);
     }
 
-    async fn read_matches(
-        &self,
-        process: ProcessId,
-        live: &Live,
-        lines: &mut pattern::Lines,
-    ) -> Result<Found, ProcessError> {
-        let mut found = Found::default();
-        loop {
-            let chunk = self
-                .inside
-                .parts
-                .processes
-                .output(process, lines.fed(), SCAN_CHUNK)
-                .await?;
-            if chunk.bytes.is_empty() {
-                return Ok(found);
-            }
-            lines.feed(chunk.from, &chunk.bytes, |line| {
-                found.see(live.patterns.as_ref(), line)
-            });
-        }
+    /// At most [`PARALLEL`] ends are read at once. `None` while the gateway ends.
+    pub(crate) async fn one_of_few(&self) -> Option<SemaphorePermit<'_>> {
+        self.inside.at_once.acquire().await.ok()
     }
 
-    async fn commit(
+    pub(crate) fn retrying(&self) -> Retrying {
+        self.inside.retrying.fetch_add(1, Ordering::AcqRel);
+        Retrying(self.inside.clone())
+    }
+
+    /// Waits, and longer the next time. `false` if the gateway is stopping.
+    pub(crate) async fn pause(&self, wait: &mut Duration) -> bool {
+        let pause = self.inside.parts.clock.sleep_until(self.now().plus(*wait));
+        *wait = (*wait * 2).min(self.inside.parts.retry.1);
+        self.inside
+            .stopping
+            .run_until_cancelled(pause)
+            .await
+            .is_some()
+    }
+
+    pub(crate) async fn commit(
         &self,
         conversation: ConversationId,
         changes: Vec<Change>,
@@ -533,7 +421,7 @@ impl Watcher {
             .store
             .commit(Commit {
                 conversation,
-                at: self.inside.parts.clock.now(),
+                at: self.now(),
                 changes,
             })
             .await
@@ -541,26 +429,21 @@ impl Watcher {
 
     /// For a fact that nobody else would bring again.
     async fn commit_until_done(&self, conversation: ConversationId, changes: Vec<Change>) {
-        let mut wait = self.inside.parts.retry.0;
+        let mut wait = self.retry_first();
         while let Err(error) = self.commit(conversation, changes.clone()).await {
             tracing::warn!(conversation.id = %conversation, %error, "a fact could not be stored yet; trying again");
-            let pause = self
-                .inside
-                .parts
-                .clock
-                .sleep_until(self.inside.parts.clock.now().plus(wait));
-            if self
-                .inside
-                .stopping
-                .run_until_cancelled(pause)
-                .await
-                .is_none()
-            {
+            if !self.pause(&mut wait).await {
                 return;
             }
-            wait = (wait * 2).min(self.inside.parts.retry.1);
         }
     }
+}
+
+/// What waiting for a process came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    Ended,
+    Moved,
 }
 
 /// What a restart found.
@@ -570,44 +453,6 @@ pub struct Recovered {
     pub adopted: usize,
     /// Ended, lost or failed while nobody looked.
     pub ended: usize,
-}
-
-enum Ingested {
-    Recorded,
-    StillRunning,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum IngestError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Process(#[from] ProcessError),
-}
-
-/// What a scan found.
-#[derive(Debug, Default)]
-struct Found {
-    count: u32,
-    lines: Vec<String>,
-}
-
-impl Found {
-    fn see(&mut self, patterns: Option<&Patterns>, line: &str) {
-        if !patterns.is_some_and(|patterns| patterns.matches(line)) {
-            return;
-        }
-        self.count += 1;
-        if self.lines.len() < LINES_KEPT {
-            self.lines.push(pattern::kept(line));
-        }
-    }
-}
-
-struct Matches {
-    count: u32,
-    lines: Vec<String>,
-    watched: Watched,
 }
 
 fn compile(watch: &[String]) -> Result<Option<Patterns>, PatternError> {

@@ -89,6 +89,7 @@ macro_rules! with_every_check {
             outbox::only_the_attempt_under_way_settles
             outbox::an_uncertain_send_is_looked_up_sent_again_or_given_up
             outbox::cancelling_takes_what_has_not_left_of_one_lineage
+            outbox::a_send_that_did_not_arrive_is_cancelled_by_its_own_attempt
             outbox::a_dead_letter_keeps_its_content_and_reason
             outbox::totals_add_up
             windows::a_window_opens_once_is_touched_while_open_and_closes_for_good

@@ -47,49 +47,34 @@ impl Scene {
         Scene::with(store, IdSource::new(Arc::new(SystemClock)), "1").await
     }
 
-    /// A conversation of its own in a store that someone took over.
+    /// A conversation in a store that someone took over: found there with its session, or begun.
     pub async fn with(store: Arc<dyn Store>, ids: IdSource, chat: &str) -> Scene {
         let key = key(chat);
         let origin = Origin::from_key(&key);
-        let conversation = store
+        let row = store
             .open_conversation(&key, &origin, Timestamp(1))
             .await
-            .unwrap()
-            .id;
-        let current = Current {
+            .unwrap();
+        let current = row.current.unwrap_or_else(|| Current {
             session: ids.next(),
             lineage: ids.next(),
-        };
+        });
+        let clock = Arc::new(AtomicI64::new(1_000));
         let scene = Scene {
             store,
             ids,
             key,
             origin,
-            conversation,
+            conversation: row.id,
             current,
-            clock: Arc::new(AtomicI64::new(1_000)),
+            clock,
         };
-        scene
-            .done(vec![start(current), Change::Point(Some(current))])
-            .await;
-        scene
-    }
-
-    /// A conversation of a store that someone took over, continued if it is there.
-    pub async fn joining(store: Arc<dyn Store>, ids: IdSource, chat: &str) -> Scene {
-        let key = key(chat);
-        match store.conversation_by_key(&key).await.unwrap() {
-            None => Scene::with(store, ids, chat).await,
-            Some(row) => Scene {
-                store,
-                ids,
-                origin: row.origin,
-                key,
-                conversation: row.id,
-                current: row.current.unwrap(),
-                clock: Arc::new(AtomicI64::new(2_000)),
-            },
+        if row.current.is_none() {
+            scene
+                .done(vec![start(current), Change::Point(Some(current))])
+                .await;
         }
+        scene
     }
 
     /// Another conversation of the same store, with ids that follow this one's.

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use homing_domain::ids::{ProcessId, SessionId, TurnId, WindowId};
+use homing_domain::ids::{DelegationId, ProcessId, SessionId, TurnId, WindowId};
 use homing_domain::key::{KeySettings, SessionKey};
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,14 @@ pub enum Request {
     },
     Tool {
         at: SessionKey,
+        /// Called by this sub-agent.
+        under: Option<DelegationId>,
         call: Call,
+    },
+    /// A sub-agent ends with a summary or an error.
+    Finish {
+        delegation: DelegationId,
+        result: Result<String, String>,
     },
     Compress {
         at: SessionKey,
@@ -103,6 +110,10 @@ pub enum Call {
         command: String,
         notify: bool,
         watch: Vec<String>,
+        window: Option<WindowId>,
+    },
+    Delegate {
+        task: String,
         window: Option<WindowId>,
     },
     Wait(ProcessId),
@@ -150,6 +161,7 @@ pub enum Line {
 pub enum Answer {
     Done,
     Started(StartedProcess),
+    Delegated(DelegationId),
     /// What a tool said, refusals included.
     Said(String),
     Clock {

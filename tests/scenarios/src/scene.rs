@@ -73,6 +73,7 @@ struct Scene {
     turns: Turns,
     sessions: BTreeMap<String, SessionId>,
     processes: BTreeMap<String, StartedProcess>,
+    delegations: BTreeMap<String, homing_domain::ids::DelegationId>,
     written: BTreeMap<String, Written>,
     windows: BTreeMap<String, WindowId>,
     clock_ahead: Duration,
@@ -111,6 +112,7 @@ impl Scene {
             turns: Turns::default(),
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
+            delegations: BTreeMap::new(),
             written: BTreeMap::new(),
             windows: BTreeMap::new(),
             clock_ahead: Duration::ZERO,
@@ -295,7 +297,12 @@ impl Scene {
             .iter()
             .find(|(_, process)| process.process.to_string() == id)
             .map(|(label, _)| label.clone());
-        process.unwrap_or_else(|| id.to_owned())
+        let delegation = || {
+            let mut all = self.delegations.iter();
+            all.find(|(_, delegation)| delegation.to_string() == id)
+                .map(|(label, _)| label.clone())
+        };
+        process.or_else(delegation).unwrap_or_else(|| id.to_owned())
     }
 }
 

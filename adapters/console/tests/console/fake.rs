@@ -290,6 +290,18 @@ impl Queries for Fake {
     async fn delegations(&self, _: ConversationId, _: u32) -> StoreResult<Vec<DelegationRow>> {
         Ok(Vec::new())
     }
+    async fn delegation(&self, _: DelegationId) -> StoreResult<Option<DelegationRow>> {
+        Ok(None)
+    }
+    async fn running_delegations(&self, _: LineageId) -> StoreResult<Vec<DelegationRow>> {
+        Ok(Vec::new())
+    }
+    async fn all_running_delegations(&self) -> StoreResult<Vec<DelegationRow>> {
+        Ok(Vec::new())
+    }
+    async fn processes_of_delegation(&self, _: DelegationId) -> StoreResult<Vec<ProcessRow>> {
+        Ok(Vec::new())
+    }
     async fn find_process(
         &self,
         _: Option<ConversationId>,

@@ -32,7 +32,7 @@ impl Plan {
     pub(super) fn cancel_queued(&mut self, lineage: LineageId, reason: &str) {
         self.step(
             Expect::Any,
-            "UPDATE outbox SET state = 'cancelled', reason = ?, settled_at = ? \
+            "UPDATE outbox INDEXED BY outbox_waiting SET state = 'cancelled', reason = ?, settled_at = ? \
              WHERE conversation = ? AND settled_at IS NULL AND lineage = ? AND state IN ('queued', 'uncertain')",
             values![reason, self.at, self.conversation, lineage],
         );

@@ -1,6 +1,6 @@
 //! What a change needed, in words, for [`Committed::Unmet`](homing_ports::store::Committed).
 
-use homing_ports::store::{Change, Commit};
+use homing_ports::store::{Change, Commit, NewDelegation};
 
 /// Says that the conversation itself was not there.
 pub(crate) fn no_conversation(commit: &Commit) -> String {
@@ -73,6 +73,10 @@ pub(crate) fn expectation(commit: &Commit, index: usize) -> String {
         Change::Adopt { process, .. } => {
             format!("there is no process {process}, or its new owner is another conversation")
         }
+        Change::MoveToBackground { process } => {
+            format!("process {process} does not run in the foreground")
+        }
+        Change::RequireDelegation(delegation) => format!("delegation {delegation} does not run"),
         Change::Watched { process, .. } => {
             format!("there is no process {process} in this conversation")
         }
@@ -124,7 +128,7 @@ pub(crate) fn expectation(commit: &Commit, index: usize) -> String {
         Change::TouchWindow { window } | Change::CloseWindow { window } => {
             format!("window {window} is not open on this conversation")
         }
-        Change::AddDelegation { delegation, .. } => {
+        Change::AddDelegation(NewDelegation { id: delegation, .. }) => {
             format!("delegation {delegation} exists, or its owner is another conversation")
         }
         Change::EndDelegation { delegation, .. } => {

@@ -4,7 +4,7 @@ use homing_domain::ids::*;
 use homing_domain::owner::Owner;
 use homing_domain::process::{Consumption, Ending, ProcessState};
 use homing_domain::time::Timestamp;
-use homing_ports::store::{NewProcess, Watched};
+use homing_ports::store::{DelegationState, NewDelegation, NewProcess, Watched};
 
 use super::{Expect, Plan, json};
 use crate::values::values;
@@ -102,27 +102,68 @@ impl Plan {
         );
     }
 
-    pub(super) fn watched(&mut self, process: ProcessId, watched: Watched) {
+    pub(super) fn watched(&mut self, process: ProcessId, watched: &Watched) {
         let Watched {
             scanned,
-            matches,
-            notifications,
-            switched_off,
+            limiter,
+            lines,
         } = watched;
+        let mut values = values![
+            *scanned,
+            limiter.window,
+            limiter.waiting,
+            limiter.full_windows,
+            limiter.told,
+            limiter.switched_off
+        ];
+        values.push(json(lines));
+        values.extend(values![process, self.conversation]);
         self.one(
-            "UPDATE processes SET scanned = ?, matches = ?, notifications = ?, switched_off = ? WHERE id = ? AND conversation = ?",
-            values![scanned, matches, notifications, switched_off, process, self.conversation],
+            "UPDATE processes SET scanned = ?, watch_window = ?, watch_waiting = ?, watch_full = ?, watch_told = ?, watch_off = ?, \
+             watch_lines = ? WHERE id = ? AND conversation = ?",
+            values,
         );
     }
 
-    pub(super) fn add_delegation(&mut self, delegation: DelegationId, owner: &Owner, task: &str) {
-        self.only_in(owner.conversation);
-        let mut values = values![delegation, owner.conversation, owner.session, owner.lineage];
-        values.push(json(&owner.origin));
-        values.extend(values![owner.window, owner.delegation, task, self.at]);
+    /// A foreground command goes on in the background: its end is told from now on.
+    pub(super) fn move_to_background(&mut self, process: ProcessId) {
         self.one(
-            "INSERT INTO delegations (id, conversation, session, lineage, origin, window, delegation, task, created_at) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "UPDATE processes SET kind = 'task', notify = 1 \
+             WHERE id = ? AND conversation = ? AND kind = 'foreground' AND ended_at IS NULL",
+            values![process, self.conversation],
+        );
+    }
+
+    pub(super) fn require_delegation(&mut self, delegation: DelegationId) {
+        self.step(
+            Expect::Found,
+            "SELECT 1 FROM delegations WHERE id = ? AND conversation = ? AND ended_at IS NULL",
+            values![delegation, self.conversation],
+        );
+    }
+
+    pub(super) fn add_delegation(&mut self, delegation: &NewDelegation) {
+        let NewDelegation {
+            id,
+            owner,
+            session,
+            lineage,
+            task,
+        } = delegation;
+        self.only_in(owner.conversation);
+        let mut values = values![*id, owner.conversation, owner.session, owner.lineage];
+        values.push(json(&owner.origin));
+        values.extend(values![
+            owner.window,
+            owner.delegation,
+            *session,
+            *lineage,
+            task,
+            self.at
+        ]);
+        self.one(
+            "INSERT INTO delegations (id, conversation, session, lineage, origin, window, delegation, own_session, own_lineage, task, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         );
     }
@@ -130,12 +171,12 @@ impl Plan {
     pub(super) fn end_delegation(
         &mut self,
         delegation: DelegationId,
-        state: &str,
-        result: Option<&String>,
+        state: DelegationState,
+        result: &str,
     ) {
         self.one(
             "UPDATE delegations SET state = ?, result = ?, ended_at = ? WHERE id = ? AND conversation = ? AND ended_at IS NULL",
-            values![state, result, self.at, delegation, self.conversation],
+            values![state.name(), result, self.at, delegation, self.conversation],
         );
     }
 }

@@ -56,12 +56,12 @@ const CONVERSATION_HISTORY: &str = concat!(
 const INBOUND_WAITING: &str = concat!(
     "SELECT ",
     columns::inbound!(""),
-    " FROM inbound WHERE conversation = ? AND finished_at IS NULL ORDER BY id LIMIT ?"
+    " FROM inbound INDEXED BY inbound_waiting WHERE conversation = ? AND finished_at IS NULL ORDER BY id LIMIT ?"
 );
 const RUNNING_TURNS: &str = concat!(
     "SELECT ",
     columns::turn!(""),
-    " FROM turns WHERE conversation = ? AND ended_at IS NULL ORDER BY id"
+    " FROM turns INDEXED BY turns_running WHERE conversation = ? AND ended_at IS NULL ORDER BY id"
 );
 const WINDOW: &str = concat!(
     "SELECT ",
@@ -71,7 +71,7 @@ const WINDOW: &str = concat!(
 const OPEN_WINDOWS: &str = concat!(
     "SELECT ",
     columns::window!(""),
-    " FROM windows WHERE conversation = ? AND closed_at IS NULL ORDER BY active_at DESC, id DESC"
+    " FROM windows INDEXED BY windows_open WHERE conversation = ? AND closed_at IS NULL ORDER BY active_at DESC, id DESC"
 );
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::values::values;
 const WAITING: &str = concat!(
     "SELECT ",
     columns::outbox!(""),
-    " FROM outbox WHERE conversation = ? AND settled_at IS NULL ORDER BY id LIMIT ?"
+    " FROM outbox INDEXED BY outbox_waiting WHERE conversation = ? AND settled_at IS NULL ORDER BY id LIMIT ?"
 );
 const OF_TURN: &str = concat!(
     "SELECT ",

@@ -21,7 +21,7 @@ const PROCESSES: &str = concat!(
 const LIVE_PROCESSES: &str = concat!(
     "SELECT ",
     columns::process!(""),
-    " FROM processes WHERE lineage = ? AND ended_at IS NULL ORDER BY id"
+    " FROM processes INDEXED BY processes_live WHERE lineage = ? AND ended_at IS NULL ORDER BY id"
 );
 /// Without the hint SQLite walks all processes ever, to save the sorting of a few.
 const ALL_LIVE_PROCESSES: &str = concat!(
@@ -39,6 +39,27 @@ const DELEGATIONS: &str = concat!(
     columns::delegation!(""),
     " FROM delegations WHERE conversation = ? ORDER BY id DESC LIMIT ?"
 );
+/// Without the hint SQLite walks all delegations ever.
+const ALL_RUNNING_DELEGATIONS: &str = concat!(
+    "SELECT ",
+    columns::delegation!(""),
+    " FROM delegations INDEXED BY delegations_running WHERE ended_at IS NULL ORDER BY id"
+);
+const DELEGATION: &str = concat!(
+    "SELECT ",
+    columns::delegation!(""),
+    " FROM delegations WHERE id = ?"
+);
+const RUNNING_DELEGATIONS: &str = concat!(
+    "SELECT ",
+    columns::delegation!(""),
+    " FROM delegations WHERE lineage = ? AND ended_at IS NULL ORDER BY id"
+);
+const PROCESSES_OF_DELEGATION: &str = concat!(
+    "SELECT ",
+    columns::process!(""),
+    " FROM processes WHERE delegation = ? ORDER BY id"
+);
 const NOTIFICATION: &str = concat!(
     "SELECT ",
     columns::notification!(""),
@@ -54,7 +75,7 @@ const OPEN_NOTIFICATIONS: &str = concat!(
     columns::process!("p."),
     ", ",
     columns::delegation!("d."),
-    " FROM notifications n LEFT JOIN processes p ON p.id = n.process LEFT JOIN delegations d ON d.id = n.delegation \
+    " FROM notifications n INDEXED BY notifications_open LEFT JOIN processes p ON p.id = n.process LEFT JOIN delegations d ON d.id = n.delegation \
      LEFT JOIN lineages l ON l.id = coalesce(p.lineage, d.lineage) \
      LEFT JOIN sessions s ON s.id = coalesce(p.session, d.session) AND s.lineage = l.id \
      WHERE n.conversation = ? AND n.settled_at IS NULL ORDER BY n.id"
@@ -86,6 +107,9 @@ pub(super) const HOT: &[&str] = &[
     PROCESSES,
     LIVE_PROCESSES,
     DELEGATIONS,
+    DELEGATION,
+    RUNNING_DELEGATIONS,
+    PROCESSES_OF_DELEGATION,
     NOTIFICATION,
     OPEN_NOTIFICATIONS,
     NOTIFICATIONS,
@@ -94,7 +118,11 @@ pub(super) const HOT: &[&str] = &[
     DECISIONS,
 ];
 #[cfg(test)]
-pub(super) const GLOBAL: &[&str] = &[ALL_LIVE_PROCESSES, RECENT_PROCESSES];
+pub(super) const GLOBAL: &[&str] = &[
+    ALL_LIVE_PROCESSES,
+    RECENT_PROCESSES,
+    ALL_RUNNING_DELEGATIONS,
+];
 
 impl Readers {
     pub(crate) async fn process(&self, id: ProcessId) -> StoreResult<Option<ProcessRow>> {
@@ -131,6 +159,31 @@ impl Readers {
         limit: u32,
     ) -> StoreResult<Vec<DelegationRow>> {
         self.all(DELEGATIONS, values![conversation, limit], rows::delegation)
+            .await
+    }
+
+    pub(crate) async fn delegation(&self, id: DelegationId) -> StoreResult<Option<DelegationRow>> {
+        self.one(DELEGATION, values![id], rows::delegation).await
+    }
+
+    pub(crate) async fn running_delegations(
+        &self,
+        lineage: LineageId,
+    ) -> StoreResult<Vec<DelegationRow>> {
+        self.all(RUNNING_DELEGATIONS, values![lineage], rows::delegation)
+            .await
+    }
+
+    pub(crate) async fn all_running_delegations(&self) -> StoreResult<Vec<DelegationRow>> {
+        self.all(ALL_RUNNING_DELEGATIONS, Vec::new(), rows::delegation)
+            .await
+    }
+
+    pub(crate) async fn processes_of_delegation(
+        &self,
+        delegation: DelegationId,
+    ) -> StoreResult<Vec<ProcessRow>> {
+        self.all(PROCESSES_OF_DELEGATION, values![delegation], rows::process)
             .await
     }
 

@@ -45,6 +45,42 @@ async fn a_hot_query_never_scans_a_table_and_never_sorts_one() {
     end(connection).await;
 }
 
+/// What waits is found by what waits: a conversation's long past costs nothing.
+#[tokio::test]
+async fn a_question_about_what_is_open_walks_its_partial_index() {
+    let place = place();
+    let mut connection = raw_fresh(&place).await;
+    let open = [
+        "finished_at IS NULL",
+        "settled_at IS NULL",
+        "ended_at IS NULL",
+        "closed_at IS NULL",
+    ];
+    let cancel = Change::CancelQueued {
+        lineage: LineageId::from_number(1),
+        reason: String::new(),
+    };
+    let commit = Commit {
+        conversation: ConversationId::from_number(1),
+        at: Timestamp(1),
+        changes: vec![cancel],
+    };
+    let cancel = plan::commit(&commit).pop().unwrap().sql;
+    let mut asked = 0;
+    let asks = |sql: &&str| open.iter().any(|condition| sql.contains(condition));
+    for sql in read::hot().filter(asks).chain([cancel]) {
+        let plan = explain(&mut connection, sql).await.join("\n");
+        let partial = ["_waiting (", "_open (", "_running (", "_live ("];
+        assert!(
+            partial.iter().any(|name| plan.contains(name)),
+            "{sql}\n{plan}"
+        );
+        asked += 1;
+    }
+    assert!(asked >= 7, "the hot list lost some");
+    end(connection).await;
+}
+
 /// The few that look at everything look at what is open, or at a bounded end of an index.
 #[tokio::test]
 async fn a_global_query_walks_a_partial_index_or_stops_at_a_limit() {
@@ -305,19 +341,23 @@ fn one_of_each() -> Vec<Change> {
         Change::OpenWindow { window },
         Change::TouchWindow { window },
         Change::CloseWindow { window },
-        Change::AddDelegation {
-            delegation,
+        Change::AddDelegation(NewDelegation {
+            id: delegation,
             owner,
+            session,
+            lineage,
             task: text(),
-        },
+        }),
+        Change::RequireDelegation(delegation),
+        Change::MoveToBackground { process },
         Change::EndDelegation {
             delegation,
-            state: text(),
-            result: None,
+            state: DelegationState::Finished,
+            result: text(),
         },
     ];
     // `Point` is there twice.
     let kinds: std::collections::HashSet<_> = all.iter().map(std::mem::discriminant).collect();
-    assert_eq!((kinds.len(), all.len()), (36, 37));
+    assert_eq!((kinds.len(), all.len()), (39, 40));
     all
 }

@@ -7,12 +7,14 @@ use homing_ports::store::{Change, ProcessRow, StoreError};
 use super::{Call, Effect};
 use crate::OnReset;
 use crate::conversation::end_running;
+use crate::delegations;
 
 /// What ends the current session, and what of its lineage still runs.
 pub(super) struct Ended {
     pub changes: Vec<Change>,
     pub effects: Vec<Effect>,
     pub live: Vec<ProcessRow>,
+    pub interrupted: usize,
 }
 
 /// Closes the current lineage, cancels its turn and what of it has not left, and stops its processes if that is wanted.
@@ -35,6 +37,16 @@ pub(super) async fn end_current(
         lineage: current.lineage,
         boundary,
     });
+    // OWN-100: interrupted in the same step, so that they are judged by a lineage that is closed.
+    let delegations = call
+        .inside
+        .store
+        .running_delegations(current.lineage)
+        .await?;
+    for delegation in &delegations {
+        changes.extend(delegations::interrupt(call.inside, delegation).await?);
+        effects.push(Effect::CancelDelegation(delegation.id));
+    }
     changes.push(Change::CancelQueued {
         lineage: current.lineage,
         reason: format!("session_{}", boundary.name()),
@@ -58,6 +70,7 @@ pub(super) async fn end_current(
         changes,
         effects,
         live,
+        interrupted: delegations.len(),
     })
 }
 
@@ -69,6 +82,9 @@ pub(super) fn about_the_rest(call: &Call<'_>, ended: &Ended) -> String {
             "\n{} of your earlier messages had not been answered yet and will not be.",
             call.waiting.len()
         ));
+    }
+    if ended.interrupted > 0 {
+        text.push_str(&format!("\nInterrupted: {} sub-agents.", ended.interrupted));
     }
     if ended.live.is_empty() {
         return text;

@@ -7,6 +7,7 @@ use homing_domain::session::Current;
 use homing_domain::time::Timestamp;
 use homing_domain::verdict::{self, DropReason, Facts, Place, Verdict};
 use homing_ports::agent::{AboutItem, AgentError, TurnAbout, TurnAnswer};
+use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{
     Change, Decision, NewOutgoing, OpenNotification, Role, StoreError, TurnEnd, TurnKind, WindowRow,
@@ -92,6 +93,7 @@ impl Conversation {
             }
         }
         self.judge_at = again;
+        crash::point("judged-before-commit");
         if !changes.is_empty() {
             self.commit_and_send(changes, said).await?;
         }
@@ -196,6 +198,7 @@ impl Conversation {
             self.row.current = Some(current);
             self.row.generation += 1;
         }
+        crash::point("claim-committed");
         let told: Vec<Claimed> = deliver
             .iter()
             .map(|one| Claimed {

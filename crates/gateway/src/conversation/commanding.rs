@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use homing_domain::command::{self, Invocation};
 use homing_domain::ids::LineageId;
+use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::processes::{KillOutcome, ProcessError};
 use homing_ports::store::{Change, Committed, InboundRow, StoreError, TurnEnd};
@@ -92,6 +93,10 @@ impl Conversation {
             inbound: inbound.id,
         });
         changes.extend(said.into_iter().map(Change::Enqueue));
+        crash::point("command-before-commit");
+        if !closed.is_empty() {
+            crash::point("reset-before-commit");
+        }
         if let Committed::Unmet { what, .. } = self.commit(changes).await? {
             tracing::warn!(conversation.id = %self.id, what, "a command met a state that it did not expect");
             self.read_again().await?;
@@ -108,7 +113,9 @@ impl Conversation {
                 )
                 .await;
         }
+        crash::point("command-after-commit");
         for lineage in closed {
+            crash::point("reset-after-commit");
             self.lineage_is_closed(lineage);
         }
         for effect in step.effects {
@@ -128,6 +135,7 @@ impl Conversation {
                 }
             }
             Effect::AbandonCompression => self.abandon_compression().await?,
+            Effect::CancelDelegation(delegation) => self.inside.delegations.cancel(delegation),
             Effect::Kill(process) => {
                 let (processes, grace) = (
                     Arc::clone(&self.inside.processes),

@@ -6,6 +6,7 @@ use homing_domain::ids::{InboundId, SessionId};
 use homing_domain::notification::State;
 use homing_domain::session::{Boundary, Current};
 use homing_ports::agent::AgentError;
+use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{Change, InboundRow, StoreError};
 use tokio::sync::oneshot;
@@ -116,8 +117,10 @@ impl Conversation {
                         lineage: current.lineage,
                     })),
                 ];
+                crash::point("compress-before-commit");
                 match self.commit_own(changes).await? {
                     true => {
+                        crash::point("compress-after-commit");
                         self.row.current = Some(Current {
                             session,
                             lineage: current.lineage,
@@ -215,6 +218,15 @@ impl Conversation {
     async fn keeps_alive(&self, current: Current) -> Result<bool, StoreError> {
         let now = self.inside.now();
         let longest: Duration = self.inside.settings.keepalive_max_age;
+        if !self
+            .inside
+            .store
+            .running_delegations(current.lineage)
+            .await?
+            .is_empty()
+        {
+            return Ok(true);
+        }
         let live = self.inside.store.live_processes(current.lineage).await?;
         if live
             .iter()

@@ -8,6 +8,7 @@ use homing_domain::owner::Owner;
 use homing_domain::session::Current;
 use homing_domain::split;
 use homing_ports::agent::{Agent, AgentError, Toolbox, TurnAbout, TurnAnswer, TurnRequest};
+use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{
     Change, InboundRow, NewMessage, NewOutgoing, Role, StoreError, TurnEnd, TurnKind,
@@ -90,6 +91,7 @@ impl Conversation {
             self.row.current = Some(current);
             self.row.generation += 1;
         }
+        crash::point("message-taken");
         let answer = AnswerTo {
             origin: inbound.origin.clone(),
             window: inbound.window,
@@ -196,6 +198,7 @@ impl Conversation {
         let Some(running) = self.turn.take_if(|running| running.turn == turn) else {
             return Ok(());
         };
+        crash::point("turn-ended-before-commit");
         let done = match &running.about {
             About::Person { inbound, answer } => {
                 self.end_foreground(&running, *inbound, answer, result)
@@ -210,6 +213,7 @@ impl Conversation {
                     .await
             }
         };
+        crash::point("turn-ended-after-commit");
         if done.is_err() {
             self.turn = Some(running);
         }
@@ -323,7 +327,7 @@ async fn ask(
 }
 
 /// The chain of an agent's error in one line.
-pub(super) fn explain_failure(error: &AgentError) -> String {
+pub(crate) fn explain_failure(error: &AgentError) -> String {
     match error {
         AgentError::Tool(source) => source.to_string(),
         AgentError::Cancelled | AgentError::Failed(_) => error.to_string(),

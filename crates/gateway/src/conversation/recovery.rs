@@ -4,6 +4,7 @@
 
 use homing_domain::ids::LineageId;
 use homing_domain::notification::State;
+use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{Change, Decision, OutboxState, StoreError, TurnEnd, TurnKind, TurnRow};
 
@@ -14,6 +15,7 @@ impl Conversation {
     /// Settles what is left over. Idempotent; after an ordinary let-go there is nothing.
     pub(super) async fn recover(&mut self) -> Result<(), StoreError> {
         self.recover_sends().await?;
+        crash::point("recovery-committed");
         let turns = self.inside.store.running_turns(self.id).await?;
         for turn in turns {
             self.recover_turn(turn).await?;
@@ -36,6 +38,7 @@ impl Conversation {
                 not_before: now,
                 reason,
             };
+            crash::point("recovery-sends");
             if self.commit_own(vec![change]).await? {
                 item.state = OutboxState::Uncertain;
                 item.not_before = now;
@@ -75,6 +78,7 @@ impl Conversation {
     /// A turn that had begun no tool is run again; another one is told as interrupted. Tool calls are never repeated silently.
     async fn recover_turn(&mut self, turn: TurnRow) -> Result<(), StoreError> {
         tracing::warn!(conversation.id = %self.id, turn.id = %turn.id, tools = turn.tools, "a turn was interrupted");
+        crash::point("recovery-turns");
         let mut changes = vec![Change::EndTurn {
             turn: turn.id,
             end: TurnEnd::Interrupted,
@@ -144,6 +148,7 @@ impl Conversation {
         if changes.is_empty() {
             return Ok(());
         }
+        crash::point("recovery-claims");
         self.commit_own(changes).await.map(drop)
     }
 }

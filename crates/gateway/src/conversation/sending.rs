@@ -8,6 +8,7 @@ use homing_domain::ids::{LineageId, OutboxId};
 use homing_domain::origin::{AccountName, Origin};
 use homing_domain::outbox::{self, How, Lineage};
 use homing_domain::time::Timestamp;
+use homing_ports::crash;
 use homing_ports::platform::{Outgoing, Platform, Receipt, Repeats, SendError};
 use homing_ports::store::{Change, Committed, NewOutgoing, OutboxRow, OutboxState, StoreError};
 
@@ -108,6 +109,7 @@ impl Conversation {
         let (inside, conversation) = (self.inside.clone(), self.id);
         inside.counters.add(&inside.counters.sends);
         tokio::spawn(async move {
+            crash::point("sending-committed");
             let outbox = outgoing.id;
             let outcome = match platform {
                 Some(platform) => send(platform, outgoing, how).await,
@@ -165,11 +167,13 @@ impl Conversation {
             outbox: next.id,
             attempt: next.attempt + 1,
         }));
+        crash::point("sent-before-settle");
         if let Committed::Unmet { index, what } = self.commit(changes).await? {
             tracing::error!(conversation.id = %self.id, outbox.id = %outbox, index, what, "a send was settled by someone else");
             self.sending = None;
             return self.read_again().await;
         }
+        crash::point("settle-committed");
         self.sending = None;
         self.stale_send = Lineage::Open;
         after.log(&item);

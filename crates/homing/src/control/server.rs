@@ -134,7 +134,7 @@ async fn act(action: Action, bearer: Bearer, gateway: &Gateway) -> Result<Answer
                 command,
                 notify,
                 watch,
-                window: None,
+                ..StartCall::default()
             };
             tell(
                 gateway

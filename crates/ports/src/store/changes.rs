@@ -8,7 +8,7 @@ use homing_domain::process::{Consumption, Ending};
 use homing_domain::session::{Boundary, Current};
 use homing_domain::time::Timestamp;
 
-use super::{ProcessKind, Role, Source, TurnEnd, TurnKind, Watched};
+use super::{DelegationState, ProcessKind, Role, Source, TurnEnd, TurnKind, Watched};
 use crate::platform::OutgoingKind;
 
 /// One transaction of one conversation.
@@ -134,6 +134,10 @@ pub enum Change {
         process: ProcessId,
         watched: Watched,
     },
+    /// A foreground command goes on in the background and its end is told. Unmet unless it lives in the foreground.
+    MoveToBackground {
+        process: ProcessId,
+    },
 
     /// Unique on (source, kind, sequence); unmet if it exists.
     AddNotification {
@@ -199,17 +203,26 @@ pub enum Change {
         window: WindowId,
     },
 
-    AddDelegation {
-        delegation: DelegationId,
-        owner: Owner,
-        task: String,
-    },
-    /// From running.
+    /// With its owner, before it runs (OWN-20).
+    AddDelegation(NewDelegation),
+    /// Unmet unless it runs: what a sub-agent does is guarded by this.
+    RequireDelegation(DelegationId),
+    /// From running, to any other state. Goes together with its notification.
     EndDelegation {
         delegation: DelegationId,
-        state: String,
-        result: Option<String>,
+        state: DelegationState,
+        result: String,
     },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDelegation {
+    pub id: DelegationId,
+    pub owner: Owner,
+    /// Its own session and lineage, started before in the same commit.
+    pub session: SessionId,
+    pub lineage: LineageId,
+    pub task: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use homing_domain::owner::Owner;
 use homing_domain::process::{Consumption, Ending, ProcessState};
 use homing_domain::session::{Boundary, Current, EndReason};
 use homing_domain::time::Timestamp;
+use homing_domain::watch::Limiter;
 
 use crate::platform::OutgoingKind;
 
@@ -203,12 +204,13 @@ pub struct ProcessRow {
 }
 
 /// How far watching has come. Stored with each match, so that a restart neither repeats nor skips one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Watched {
+    /// Output before this offset has been matched.
     pub scanned: u64,
-    pub matches: u32,
-    pub notifications: u32,
-    pub switched_off: bool,
+    pub limiter: Limiter,
+    /// Lines that matched and wait to be told; bounded by the watcher.
+    pub lines: Vec<String>,
 }
 
 /// What a notification is about.
@@ -298,17 +300,51 @@ pub struct WindowRow {
     pub closed_at: Option<Timestamp>,
 }
 
-/// A sub-agent. The table is made for what comes; nothing writes it yet but the store's own tests.
+/// A sub-agent that a session started and did not wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DelegationRow {
     pub id: DelegationId,
+    /// The conversation at the root of the chain (OWN-23).
     pub owner: Owner,
+    /// Its own history.
+    pub session: SessionId,
+    pub lineage: LineageId,
     pub task: String,
-    /// `running`, `finished`, `failed`, `interrupted`.
-    pub state: String,
+    pub state: DelegationState,
     pub result: Option<String>,
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DelegationState {
+    Running,
+    Finished,
+    Failed,
+    /// A boundary, a closed window, or the end of the gateway came first (OWN-93, 100, 101).
+    Interrupted,
+}
+
+impl DelegationState {
+    pub const ALL: [DelegationState; 4] = [
+        DelegationState::Running,
+        DelegationState::Finished,
+        DelegationState::Failed,
+        DelegationState::Interrupted,
+    ];
+    pub const fn name(self) -> &'static str {
+        match self {
+            DelegationState::Running => "running",
+            DelegationState::Finished => "finished",
+            DelegationState::Failed => "failed",
+            DelegationState::Interrupted => "interrupted",
+        }
+    }
+    pub fn parse(text: &str) -> Option<DelegationState> {
+        DelegationState::ALL
+            .into_iter()
+            .find(|state| state.name() == text)
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::samples::Samples;
 
 const WAITING: [usize; 3] = [10, 1_000, 10_000];
 const WARM_UP: usize = 20;
-const ROUNDS: usize = 150;
+const ROUNDS: usize = 100;
 /// The topic that is measured. Those that wait come behind it.
 const OURS: usize = 0;
 

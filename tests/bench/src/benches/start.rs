@@ -24,6 +24,8 @@ const QUESTIONS: usize = 20;
 /// What is in the existing data folder.
 const CONVERSATIONS: usize = 500;
 const MESSAGES: usize = 10;
+/// Between the line that says it is ready and the signal that stops it: it may say so before it listens for signals.
+const BEFORE_STOP: Duration = Duration::from_millis(50);
 /// How long it is left alone before its memory is looked at.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -174,6 +176,7 @@ impl Gateway {
 
     /// As planned.
     fn stop(mut self) -> anyhow::Result<()> {
+        std::thread::sleep(BEFORE_STOP);
         let pid = Pid::from_raw(self.child.id().try_into()?).context("a process has no pid")?;
         kill_process(pid, Signal::TERM).context("stopping the gateway")?;
         let status = self.child.wait().context("waiting for the gateway")?;

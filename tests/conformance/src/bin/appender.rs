@@ -21,11 +21,11 @@ async fn main() -> anyhow::Result<()> {
     let kind = arguments.next().context("which store: `sqlite`")?;
     let address = arguments.next().context("where it is")?;
     ensure!(kind == "sqlite", "there is no store of kind `{kind}` yet");
-    let store =
-        SqliteStore::open(Path::new(&address), IdSource::new(Arc::new(SystemClock))).await?;
+    let ids = IdSource::new(Arc::new(SystemClock));
+    let store = SqliteStore::open(Path::new(&address), ids.clone()).await?;
     store.take_over(SystemClock.now()).await?;
     let tasks: Vec<_> = (0..4)
-        .map(|task| tokio::spawn(append(store.clone(), task)))
+        .map(|task| tokio::spawn(append(store.clone(), ids.clone(), task)))
         .collect();
     for task in tasks {
         task.await??;
@@ -33,8 +33,8 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn append(store: SqliteStore, task: u32) -> anyhow::Result<()> {
-    let scene = Scene::joining(Arc::new(store.clone()), &format!("appender-{task}")).await;
+async fn append(store: SqliteStore, ids: IdSource, task: u32) -> anyhow::Result<()> {
+    let scene = Scene::with(Arc::new(store.clone()), ids, &format!("appender-{task}")).await;
     let run = std::process::id();
     for number in 0_u64.. {
         let text = format!("{run}-{task}-{number}");

@@ -199,6 +199,11 @@ pub async fn another_conversations_rows_cannot_be_touched(place: &dyn Place) {
             attempt: 0,
             reason: "mine".into(),
         },
+        Change::SendCancelled {
+            outbox,
+            attempt: 0,
+            reason: "mine".into(),
+        },
         Change::OpenWindow { window },
         Change::TouchWindow { window },
         Change::CloseWindow { window },

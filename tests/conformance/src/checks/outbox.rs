@@ -284,6 +284,46 @@ pub async fn cancelling_takes_what_has_not_left_of_one_lineage(place: &dyn Place
         .await;
 }
 
+/// OWN-64: a send that was under way when its lineage was closed, and did not arrive.
+pub async fn a_send_that_did_not_arrive_is_cancelled_by_its_own_attempt(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let outbox = scene.queued("old").await;
+    let cancelled = |attempt| Change::SendCancelled {
+        outbox,
+        attempt,
+        reason: "reset".into(),
+    };
+    scene.unmet(cancelled(0)).await;
+    scene
+        .done(vec![Change::Sending { outbox, attempt: 1 }])
+        .await;
+    scene.unmet(cancelled(2)).await;
+    scene.done(vec![cancelled(1)]).await;
+    scene.unmet(cancelled(1)).await;
+    let item = scene.item(outbox).await;
+    assert_eq!(
+        (item.state, item.reason.as_deref()),
+        (OutboxState::Cancelled, Some("reset"))
+    );
+    let unsure = scene.queued("old").await;
+    let cancel = Change::SendCancelled {
+        outbox: unsure,
+        attempt: 1,
+        reason: "reset".into(),
+    };
+    scene
+        .done(vec![
+            Change::Sending {
+                outbox: unsure,
+                attempt: 1,
+            },
+            uncertain(unsure, 1),
+            cancel,
+        ])
+        .await;
+    assert_eq!(scene.item(unsure).await.state, OutboxState::Cancelled);
+}
+
 /// OWN-73
 pub async fn a_dead_letter_keeps_its_content_and_reason(place: &dyn Place) {
     let scene = Scene::at(place).await;

@@ -36,14 +36,19 @@ pub async fn a_process_keeps_its_owner_and_every_setting(place: &dyn Place) {
     );
     let watched = Watched {
         scanned: 1 << 40,
-        matches: 9,
-        notifications: 3,
-        switched_off: true,
+        limiter: homing_domain::watch::Limiter {
+            window: Some(Timestamp(7)),
+            waiting: 9,
+            full_windows: 2,
+            told: 3,
+            switched_off: true,
+        },
+        lines: vec!["a line".into(), "{\"odd\": ['one']}".into()],
     };
     scene
         .done(vec![Change::Watched {
             process: new.id,
-            watched,
+            watched: watched.clone(),
         }])
         .await;
     assert_eq!(
@@ -453,27 +458,45 @@ pub async fn an_id_is_found_by_its_last_characters(place: &dyn Place) {
 pub async fn a_delegation_ends_once(place: &dyn Place) {
     let scene = Scene::at(place).await;
     let delegation: DelegationId = scene.id();
-    scene
-        .done(vec![Change::AddDelegation {
-            delegation,
+    let (session, lineage): (SessionId, LineageId) = (scene.id(), scene.id());
+    let parent = Some(scene.owner().session);
+    let new = |task: &str| {
+        Change::AddDelegation(NewDelegation {
+            id: delegation,
             owner: scene.owner(),
-            task: "look it up".into(),
-        }])
-        .await;
-    scene
-        .unmet(Change::AddDelegation {
-            delegation,
-            owner: scene.owner(),
-            task: "again".into(),
+            session,
+            lineage,
+            task: task.into(),
         })
-        .await;
-    let end = |state: &str| Change::EndDelegation {
-        delegation,
-        state: state.into(),
-        result: Some("found".into()),
     };
-    scene.unmet(end("vanished")).await;
-    scene.unmet(end("running")).await;
+    let own = Change::StartLineage {
+        lineage,
+        session,
+        parent,
+        title: None,
+    };
+    scene.unmet(Change::RequireDelegation(delegation)).await;
+    scene.done(vec![own, new("look it up")]).await;
+    scene.unmet(new("again")).await;
+    scene
+        .done(vec![Change::RequireDelegation(delegation)])
+        .await;
+    let running = scene
+        .store
+        .running_delegations(scene.owner().lineage)
+        .await
+        .unwrap();
+    assert_eq!(
+        running.iter().map(|row| row.id).collect::<Vec<_>>(),
+        [delegation]
+    );
+    assert_eq!((running[0].session, running[0].lineage), (session, lineage));
+    let end = |state: DelegationState| Change::EndDelegation {
+        delegation,
+        state,
+        result: "found".into(),
+    };
+    scene.unmet(end(DelegationState::Running)).await;
     let notification: NotificationId = scene.id();
     let source = Source::Delegation(delegation);
     let says = Change::AddNotification {
@@ -483,8 +506,8 @@ pub async fn a_delegation_ends_once(place: &dyn Place) {
         sequence: 0,
         content: "found".into(),
     };
-    scene.done(vec![end("finished"), says]).await;
-    scene.unmet(end("failed")).await;
+    scene.done(vec![end(DelegationState::Finished), says]).await;
+    scene.unmet(end(DelegationState::Failed)).await;
     let row = scene
         .store
         .delegations(scene.conversation, 10)
@@ -496,10 +519,11 @@ pub async fn a_delegation_ends_once(place: &dyn Place) {
         (delegation, scene.owner(), "look it up")
     );
     assert_eq!(
-        (row.state.as_str(), row.result.as_deref()),
-        ("finished", Some("found"))
+        (row.state, row.result.as_deref()),
+        (DelegationState::Finished, Some("found"))
     );
     assert!(row.ended_at > Some(Timestamp(0)));
+    scene.unmet(Change::RequireDelegation(delegation)).await;
     let open = scene
         .store
         .open_notifications(scene.conversation)

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use homing_domain::ids::{ProcessId, SessionId};
+use homing_domain::ids::{DelegationId, ProcessId, SessionId};
 use homing_domain::key::SessionKey;
 use homing_ports::agent::{
     AboutItem, Agent, AgentError, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
 };
 use homing_ports::store::{MessageRow, Source};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{BackgroundTurn, Line};
@@ -32,6 +33,8 @@ struct Script {
     /// Messages whose turn is to be held.
     to_hold: HashMap<SessionKey, Vec<String>>,
     held: HashMap<SessionKey, HeldTurn>,
+    /// Sub-agents that run until they are told how to end.
+    delegated: HashMap<DelegationId, HeldDelegation>,
     labels: HashMap<ProcessId, String>,
 }
 
@@ -39,6 +42,12 @@ struct Script {
 struct HeldTurn {
     tools: Arc<dyn Toolbox>,
     release: CancellationToken,
+}
+
+#[derive(Debug)]
+struct HeldDelegation {
+    tools: Arc<dyn Toolbox>,
+    end: oneshot::Sender<Result<String, String>>,
 }
 
 impl ScriptedAgent {
@@ -76,12 +85,30 @@ impl ScriptedAgent {
         self.lock().held.get(at).map(|held| Arc::clone(&held.tools))
     }
 
+    /// The tools of a sub-agent that runs.
+    pub fn tools_of(&self, delegation: DelegationId) -> Option<Arc<dyn Toolbox>> {
+        self.lock()
+            .delegated
+            .get(&delegation)
+            .map(|held| Arc::clone(&held.tools))
+    }
+
+    /// A summary, or an error. `false` if it does not run any more.
+    pub fn finish(&self, delegation: DelegationId, result: Result<String, String>) -> bool {
+        let held = self.lock().delegated.remove(&delegation);
+        held.is_some_and(|held| held.end.send(result).is_ok())
+    }
+
+    pub fn delegates(&self, delegation: DelegationId) -> bool {
+        self.lock().delegated.contains_key(&delegation)
+    }
+
     pub fn holds(&self, at: &SessionKey) -> bool {
         self.lock().held.contains_key(at)
     }
 
     pub fn lingering(&self) -> usize {
-        all(&self.lingering).len()
+        all(&self.lingering).len() + self.lock().delegated.len()
     }
 
     /// Whether a turn stays running here, held or slow.
@@ -129,6 +156,29 @@ impl ScriptedAgent {
             () = release.cancelled() => Ok(()),
             () = cancel.cancelled() => {
                 self.lock().held.remove(at);
+                Err(AgentError::Cancelled)
+            }
+        }
+    }
+
+    async fn delegated(
+        &self,
+        delegation: DelegationId,
+        tools: Arc<dyn Toolbox>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnAnswer, AgentError> {
+        let (end, ended) = oneshot::channel();
+        self.lock()
+            .delegated
+            .insert(delegation, HeldDelegation { tools, end });
+        tokio::select! {
+            result = ended => match result {
+                Ok(Ok(text)) => Ok(TurnAnswer { text }),
+                Ok(Err(error)) => Err(AgentError::Failed(error)),
+                Err(_) => Err(AgentError::Cancelled),
+            },
+            () = cancel.cancelled() => {
+                self.lock().delegated.remove(&delegation);
                 Err(AgentError::Cancelled)
             }
         }
@@ -225,6 +275,9 @@ impl Agent for ScriptedAgent {
                 Ok(TurnAnswer {
                     text: format!("You said: {}", cut(text)),
                 })
+            }
+            TurnAbout::Delegated { delegation, .. } => {
+                self.delegated(*delegation, tools, &cancel).await
             }
             TurnAbout::Background { items, plain, .. } => {
                 self.background(&request, items, plain, &cancel).await

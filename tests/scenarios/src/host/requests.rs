@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use homing_domain::ids::ProcessId;
+use homing_domain::ids::{DelegationId, ProcessId};
 use homing_domain::key::SessionKey;
 use homing_ports::agent::{LogFrom, StartCall, ToolAnswer, ToolCall, ToolError};
 use homing_ports::processes::{Fate, Identity, Processes as _};
@@ -27,7 +27,12 @@ impl Host {
                 // A turn that was cancelled meanwhile needs no release.
                 let _was_held = self.agent.release(&at);
             }
-            Request::Tool { at, call } => return self.tool(&at, call).await,
+            Request::Tool { at, under, call } => return self.tool(&at, under, call).await,
+            Request::Finish { delegation, result } => {
+                if !self.agent.finish(delegation, result) {
+                    return Err(format!("{delegation} runs, seen it ended"));
+                }
+            }
             Request::Compress { at, times } => self.compress(&at, times).await?,
             Request::AutoReset { at, why } => {
                 let reset = self.gateway.auto_reset(&at, why.boundary()).await?;
@@ -60,12 +65,19 @@ impl Host {
         Ok(Answer::Done)
     }
 
-    async fn tool(&self, at: &SessionKey, call: Call) -> Result<Answer, String> {
+    async fn tool(
+        &self,
+        at: &SessionKey,
+        under: Option<DelegationId>,
+        call: Call,
+    ) -> Result<Answer, String> {
         let label = match &call {
             Call::Start { label, .. } => Some(label.clone()),
+            Call::Delegate { .. } => None,
             Call::Wait(_) | Call::Log(_) | Call::Poll(_) | Call::List | Call::Kill(_) => None,
         };
-        let called = tokio::time::timeout(TOOL_LIMIT, self.call(at, call)).await;
+        let delegates = matches!(call, Call::Delegate { .. });
+        let called = tokio::time::timeout(TOOL_LIMIT, self.call(at, under, call)).await;
         let answer = called
             .map_err(|_| format!("an answer of the tool within {} s", TOOL_LIMIT.as_secs()))?;
         match (answer, label) {
@@ -73,6 +85,8 @@ impl Host {
                 self.agent.name(process, label);
                 self.started(process).await
             }
+            (Ok(ToolAnswer::Delegated { delegation }), _) => self.delegated(delegation).await,
+            (Err(error), None) if delegates => Err(format!("a sub-agent, seen {}", chain(&error))),
             (Err(error), Some(_)) => Err(format!("it cannot be started: {}", chain(&error))),
             (Ok(answer), _) => Ok(Answer::Said(format!("{answer:?}"))),
             // A refusal is an answer: some scenarios are about it.
@@ -81,11 +95,22 @@ impl Host {
     }
 
     /// With the held turn's tools if there is one, else with those of the current session.
-    async fn call(&self, at: &SessionKey, call: Call) -> Result<ToolAnswer, ToolError> {
+    async fn call(
+        &self,
+        at: &SessionKey,
+        under: Option<DelegationId>,
+        call: Call,
+    ) -> Result<ToolAnswer, ToolError> {
         if let Call::Log(process) = call {
             return self.log(at, process).await;
         }
-        self.call_once(at, tool_call(call)).await
+        match under {
+            None => self.call_once(at, tool_call(call)).await,
+            Some(delegation) => match self.agent.tools_of(delegation) {
+                Some(tools) => tools.call(tool_call(call)).await,
+                None => Err(ToolError::SessionEnded),
+            },
+        }
     }
 
     async fn call_once(&self, at: &SessionKey, call: ToolCall) -> Result<ToolAnswer, ToolError> {
@@ -118,6 +143,18 @@ impl Host {
                 _ => return Ok(answer),
             }
         }
+    }
+
+    /// The sub-agent has begun.
+    async fn delegated(&self, delegation: DelegationId) -> Result<Answer, String> {
+        let end = tokio::time::Instant::now() + TOOL_LIMIT;
+        while !self.agent.delegates(delegation) {
+            if tokio::time::Instant::now() > end {
+                return Err(format!("{delegation} begins, seen nothing"));
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        Ok(Answer::Delegated(delegation))
     }
 
     async fn started(&self, process: ProcessId) -> Result<Answer, String> {
@@ -198,7 +235,9 @@ fn tool_call(call: Call) -> ToolCall {
             notify,
             watch,
             window,
+            ..StartCall::default()
         }),
+        Call::Delegate { task, window } => ToolCall::Delegate { task, window },
         Call::Wait(process) => ToolCall::Wait {
             process,
             limit: WAIT_LIMIT,

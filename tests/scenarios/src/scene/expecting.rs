@@ -147,12 +147,15 @@ impl Scene {
         let store = self.store().await?;
         let mut states = BTreeMap::new();
         for name in names {
-            let Some(process) = self.processes.get(name) else {
+            let process = self
+                .processes
+                .get(name)
+                .map(|started| Source::Process(started.process));
+            let delegation = self.delegations.get(name).map(|id| Source::Delegation(*id));
+            let Some(source) = process.or(delegation) else {
                 return Err(format!("{name}, seen no such process or delegation"));
             };
-            let rows = store
-                .notifications_of(Source::Process(process.process))
-                .await;
+            let rows = store.notifications_of(source).await;
             let rows = rows.map_err(|error| format!("a store that answers, seen {error}"))?;
             let newest = rows.into_iter().max_by_key(|row| (row.created_at, row.id));
             states.insert(name.clone(), newest.map(|row| (row.state, row.reason)));

@@ -1,5 +1,6 @@
 //! The actions, one function each. A step is over when it is quiet again.
 
+use homing_domain::ids::DelegationId;
 use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
 use homing_ports::store::Queries as _;
@@ -8,8 +9,8 @@ use homing_simulators::{Place, Post, Which};
 use super::{Failure, Scene};
 use crate::keys;
 use crate::model::{
-    AutoReset, Command, Compress, Exit, GatewayIs, HowToEnd, Label, Message, Output, Platform,
-    PlatformIs, Spawn, Step, StoreIs, Tool, ToolOp, Window,
+    AutoReset, Command, Compress, Delegate, Exit, Finish, GatewayIs, HowToEnd, Label, Message,
+    Output, Platform, PlatformIs, Spawn, Step, StoreIs, Tool, ToolOp, Window,
 };
 use crate::protocol::{Answer, Call, Request, Written};
 use crate::steer::Order;
@@ -32,7 +33,8 @@ impl Scene {
             Step::Spawn(spawn) => self.spawn(spawn).await,
             Step::Output(output) => self.output(output).await,
             Step::Exit(exit) => self.exit(exit).await,
-            Step::Delegate(_) | Step::Finish(_) => Err(no_delegations()),
+            Step::Delegate(delegate) => self.delegate(delegate).await,
+            Step::Finish(finish) => self.finish(finish).await,
             Step::Tool(tool) => self.tool(tool).await,
             Step::Compress(compress) => self.compress(compress).await,
             Step::AutoReset(reset) => self.auto_reset(reset).await,
@@ -102,9 +104,7 @@ impl Scene {
     }
 
     async fn spawn(&mut self, spawn: &Spawn) -> Result<(), Failure> {
-        if spawn.under.is_some() {
-            return Err(no_delegations());
-        }
+        let under = self.delegation(spawn.under.as_deref())?;
         let command = self
             .steering
             .command(&spawn.process)
@@ -120,6 +120,7 @@ impl Scene {
         match self
             .ask(Request::Tool {
                 at: spawn.at.clone(),
+                under,
                 call,
             })
             .await?
@@ -136,6 +137,47 @@ impl Scene {
             other => return Err(format!("{} started, seen {other:?}", spawn.process)),
         }
         self.steering.connected(&spawn.process).await
+    }
+
+    fn delegation(&self, label: Option<&str>) -> Result<Option<DelegationId>, Failure> {
+        let Some(label) = label else { return Ok(None) };
+        let found = self.delegations.get(label).copied();
+        found
+            .map(Some)
+            .ok_or_else(|| format!("a sub-agent {label}, seen none"))
+    }
+
+    async fn delegate(&mut self, delegate: &Delegate) -> Result<(), Failure> {
+        let under = self.delegation(delegate.under.as_deref())?;
+        let window = delegate
+            .window
+            .as_deref()
+            .map(|label| self.window_id(label));
+        let call = Call::Delegate {
+            task: format!("the task of {}", delegate.delegation),
+            window,
+        };
+        let request = Request::Tool {
+            at: delegate.at.clone(),
+            under,
+            call,
+        };
+        match self.ask(request).await? {
+            Answer::Delegated(id) => {
+                self.delegations.insert(delegate.delegation.clone(), id);
+                Ok(())
+            }
+            other => Err(format!("{} started, seen {other:?}", delegate.delegation)),
+        }
+    }
+
+    async fn finish(&mut self, finish: &Finish) -> Result<(), Failure> {
+        let delegation = self.delegation(Some(&finish.delegation))?;
+        let delegation = delegation.ok_or("a sub-agent, seen none")?;
+        let result = finish.result.clone();
+        self.ask(Request::Finish { delegation, result })
+            .await
+            .map(drop)
     }
 
     async fn output(&mut self, output: &Output) -> Result<(), Failure> {
@@ -173,6 +215,7 @@ impl Scene {
         let said = self
             .ask(Request::Tool {
                 at: tool.at.clone(),
+                under: None,
                 call,
             })
             .await?;
@@ -298,10 +341,6 @@ impl Scene {
         changed.map_err(|error| format!("expected the gateway {is:?}, seen {error:#}"))?;
         self.settle(None).await.map_err(expected)
     }
-}
-
-fn no_delegations() -> Failure {
-    "a sub-agent, seen none: delegations are not there yet".into()
 }
 
 fn expected(why: Failure) -> Failure {

@@ -1,0 +1,288 @@
+//! Delegations: sub-agents that a session started and did not wait for (OWN-23, 93, 100, 101).
+//!
+//! **Invariant:** a delegation is a row with its owner before it runs, and its result is committed, together with the notification that
+//! tells it, before anyone acts on it. Whoever ends it first has ended it; what comes later is not heard.
+//! **Absent on purpose:** telling. A finished delegation is judged and told like a finished process.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use homing_domain::block;
+use homing_domain::ids::{DelegationId, LineageId, MessageId, NotificationId, SessionId, TurnId};
+use homing_domain::notification::{Kind, State};
+use homing_domain::owner::Owner;
+use homing_ports::agent::{AgentError, ToolError, Toolbox, TurnAbout, TurnAnswer, TurnRequest};
+use homing_ports::store::{
+    Change, Committed, Decision, DelegationRow, DelegationState, NewDelegation, NewMessage, Role,
+    Source, StoreError,
+};
+use homing_tools::{Bound, SessionTools};
+use tokio_util::sync::CancellationToken;
+
+use crate::conversation::{Wake, explain_failure};
+use crate::inside::Inside;
+
+/// Characters of a task that name its session.
+const TITLE: usize = 60;
+/// Bytes of what an interrupted delegation had produced that are kept.
+const PRODUCED: usize = 4_000;
+
+/// Those that run in this gateway.
+#[derive(Debug, Default)]
+pub(crate) struct Delegations {
+    running: Mutex<HashMap<DelegationId, CancellationToken>>,
+    /// Slots are counted and taken by one at a time.
+    beginning: tokio::sync::Mutex<()>,
+}
+
+impl Delegations {
+    fn lock(&self) -> MutexGuard<'_, HashMap<DelegationId, CancellationToken>> {
+        // Whole after every operation: a panic elsewhere cannot have torn it.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its agent is told to stop. What it says afterwards is not heard.
+    pub fn cancel(&self, delegation: DelegationId) {
+        if let Some(cancel) = self.lock().remove(&delegation) {
+            cancel.cancel();
+        }
+    }
+}
+
+/// Commits the row under its guards and starts the sub-agent in a task of its own.
+pub(crate) async fn begin(
+    inside: &Arc<Inside>,
+    owner: Owner,
+    key: &str,
+    task: String,
+    guards: Vec<Change>,
+) -> Result<DelegationId, ToolError> {
+    let _one_at_a_time = inside.delegations.beginning.lock().await;
+    let running = inside.store.running_delegations(owner.lineage).await?.len();
+    let slots = inside.settings.delegations_at_once;
+    if running >= slots {
+        return Err(ToolError::Refused(format!(
+            "{running} sub-agents run for this session already, at most {slots} may; wait for one to finish"
+        )));
+    }
+    let new = NewDelegation {
+        id: inside.ids.next::<DelegationId>(),
+        session: inside.ids.next::<SessionId>(),
+        lineage: inside.ids.next::<LineageId>(),
+        owner: owner.clone(),
+        task: task.clone(),
+    };
+    let (id, session) = (new.id, new.session);
+    let mut changes = guards;
+    changes.push(Change::StartLineage {
+        lineage: new.lineage,
+        session,
+        parent: Some(owner.session),
+        title: Some(task.chars().take(TITLE).collect()),
+    });
+    changes.push(message(inside, session, Role::Person, task.clone()));
+    changes.push(Change::AddDelegation(new));
+    match inside.commit(owner.conversation, changes).await? {
+        Committed::Done => {}
+        Committed::Unmet { .. } => return Err(ToolError::SessionEnded),
+    }
+    let cancel = inside.stopping.child_token();
+    inside.delegations.lock().insert(id, cancel.clone());
+    let (inside, key) = (inside.clone(), key.to_owned());
+    tokio::spawn(async move { run(&inside, id, session, owner, key, task, cancel).await });
+    Ok(id)
+}
+
+async fn run(
+    inside: &Arc<Inside>,
+    id: DelegationId,
+    session: SessionId,
+    owner: Owner,
+    key: String,
+    task: String,
+    cancel: CancellationToken,
+) {
+    inside.counters.add(&inside.counters.turns);
+    let conversation = owner.conversation;
+    let result = ask(inside, id, session, owner, key, task, cancel.clone()).await;
+    // Ended by someone else: by a boundary, a closed window, or this gateway's end, after which the next one tells of it.
+    if cancel.is_cancelled() {
+        inside.delegations.cancel(id);
+        inside.counters.done(&inside.counters.turns);
+        return;
+    }
+    let (state, text) = match result {
+        Ok(answer) => (DelegationState::Finished, answer.text),
+        Err(error) => (DelegationState::Failed, explain_failure(&error)),
+    };
+    let mut changes = end(inside, id, state, text.clone());
+    changes.push(message(inside, session, Role::Agent, text));
+    let mut wait = inside.settings.retry_first;
+    while let Err(error) = inside.commit(conversation, changes.clone()).await {
+        tracing::warn!(delegation.id = %id, %error, "a result could not be stored yet; trying again");
+        let pause = inside.clock.sleep_until(inside.now().plus(wait));
+        if inside.stopping.run_until_cancelled(pause).await.is_none() {
+            break;
+        }
+        wait = (wait * 2).min(inside.settings.retry_longest);
+    }
+    inside.delegations.cancel(id);
+    inside
+        .mailboxes
+        .wake(inside, conversation, Wake::Notifications);
+    inside.counters.done(&inside.counters.turns);
+}
+
+async fn ask(
+    inside: &Arc<Inside>,
+    id: DelegationId,
+    session: SessionId,
+    owner: Owner,
+    key: String,
+    task: String,
+    cancel: CancellationToken,
+) -> Result<TurnAnswer, AgentError> {
+    let parsed = key
+        .parse()
+        .map_err(|error| AgentError::Failed(format!("{error}")))?;
+    let agent = inside.directory.agent(&owner.origin.profile);
+    let (Some(agent), Some(workshop)) = (agent, inside.workshop.get()) else {
+        return Err(AgentError::Failed(format!(
+            "no agent is configured for profile `{}`",
+            owner.origin.profile
+        )));
+    };
+    let request = TurnRequest {
+        turn: inside.ids.next::<TurnId>(),
+        key: parsed,
+        session,
+        window: owner.window,
+        about: TurnAbout::Delegated {
+            delegation: id,
+            task,
+        },
+    };
+    // OWN-23: what it starts belongs to the root, and is marked as the delegation's.
+    let owner = Owner {
+        delegation: Some(id),
+        ..owner
+    };
+    let tools = SessionTools::new(
+        workshop.clone(),
+        owner,
+        key,
+        Bound::Delegation(id),
+        cancel.clone(),
+    )
+    .with_history_of(session);
+    let tools: Arc<dyn Toolbox> = Arc::new(tools);
+    let asked = tokio::spawn(async move { agent.turn(request, tools, cancel).await });
+    asked
+        .await
+        .unwrap_or_else(|error| Err(AgentError::Failed(format!("the agent broke off: {error}"))))
+}
+
+fn message(inside: &Inside, session: SessionId, role: Role, text: String) -> Change {
+    Change::Append(NewMessage {
+        id: inside.ids.next::<MessageId>(),
+        session,
+        turn: None,
+        role,
+        author: None,
+        text,
+    })
+}
+
+/// Its end and the notification that tells it, for one commit.
+fn end(inside: &Inside, id: DelegationId, state: DelegationState, result: String) -> Vec<Change> {
+    let notification = inside.ids.next::<NotificationId>();
+    vec![
+        Change::EndDelegation {
+            delegation: id,
+            state,
+            result: result.clone(),
+        },
+        Change::AddNotification {
+            notification,
+            source: Source::Delegation(id),
+            kind: Kind::Delegation,
+            sequence: 0,
+            content: result,
+        },
+    ]
+}
+
+/// What interrupts a delegation, with what it had produced: it will be judged like any other notification.
+pub(crate) async fn interrupt(
+    inside: &Inside,
+    row: &DelegationRow,
+) -> Result<Vec<Change>, StoreError> {
+    let produced = produced(inside, row.id).await?;
+    Ok(end(inside, row.id, DelegationState::Interrupted, produced))
+}
+
+/// What interrupts a delegation because a person wanted that: its end is no news (OWN-38, 101).
+pub(crate) async fn stop(
+    inside: &Inside,
+    row: &DelegationRow,
+    reason: &str,
+) -> Result<Vec<Change>, StoreError> {
+    let mut changes = interrupt(inside, row).await?;
+    let added = changes.iter().find_map(|change| match change {
+        Change::AddNotification { notification, .. } => Some(*notification),
+        _ => None,
+    });
+    changes.extend(added.map(|notification| {
+        Change::Decide(Decision {
+            notification,
+            from: State::Pending,
+            to: State::Consumed,
+            reason: Some(reason.to_owned()),
+            facts: "it was stopped on purpose".into(),
+            turn: None,
+            failed_attempt: false,
+        })
+    }));
+    Ok(changes)
+}
+
+/// Those that an earlier gateway left running are interrupted (OWN-93).
+pub(crate) async fn recover(inside: &Inside) -> Result<usize, StoreError> {
+    let left = inside.store.all_running_delegations().await?;
+    for row in &left {
+        let changes = interrupt(inside, row).await?;
+        if let Committed::Unmet { what, .. } =
+            inside.commit(row.owner.conversation, changes).await?
+        {
+            tracing::warn!(delegation.id = %row.id, what, "an interrupted delegation was ended by someone else");
+        }
+    }
+    Ok(left.len())
+}
+
+/// What it had produced: what it said in its own history, and the output of what it ran.
+async fn produced(inside: &Inside, id: DelegationId) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for process in inside.store.processes_of_delegation(id).await? {
+        let output = match inside.processes.tail(process.id, PRODUCED).await {
+            Ok(chunk) => block::output(&chunk.bytes, chunk.total, PRODUCED),
+            Err(_) => block::output(&process.output_tail, process.output_total, PRODUCED),
+        };
+        let state = process.ending.map_or_else(
+            || process.state.name().to_owned(),
+            |ending| ending.to_string(),
+        );
+        let _infallible = writeln!(
+            text,
+            "{} – {} – {state}\n{output}",
+            process.id,
+            crate::commands::inline_code(&process.command)
+        );
+    }
+    let from = text.len().saturating_sub(PRODUCED);
+    let from = (from..text.len())
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(text.len());
+    Ok(text.split_off(from))
+}
