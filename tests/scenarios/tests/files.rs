@@ -107,6 +107,10 @@ fn no_file_is_forgotten() {
         "boundaries.json",
         "consumption.json",
         "windows.json",
+        "automatic.json",
+        "restart.json",
+        "watch.json",
+        "delegations.json",
     ];
     for entry in cases().read_dir().expect("the folder is there") {
         let name = entry.expect("it can be read").file_name();
