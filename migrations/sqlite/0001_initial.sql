@@ -158,6 +158,8 @@ CREATE TABLE processes (
     watch_told    INTEGER NOT NULL DEFAULT 0 CHECK (watch_told >= 0),
     watch_off     INTEGER NOT NULL DEFAULT 0 CHECK (watch_off IN (0, 1)),
     watch_lines   TEXT NOT NULL DEFAULT '[]',
+    -- Whether its run folder, with all its output, is still there.
+    kept          INTEGER NOT NULL DEFAULT 1 CHECK (kept IN (0, 1)),
     CHECK ((state IN ('starting', 'running')) = (ended_at IS NULL)),
     -- OWN-91: how it ended is known exactly when it exited, by a code or by a signal; unknown is a reason, never a 0.
     CHECK ((exit_code IS NOT NULL) + (signal IS NOT NULL) = (state = 'exited')),
@@ -165,6 +167,7 @@ CREATE TABLE processes (
     CHECK ((failure IS NOT NULL) = (state = 'failed'))
 ) STRICT;
 CREATE INDEX processes_of_conversation ON processes (conversation, (ended_at IS NOT NULL), id DESC);
+CREATE INDEX processes_kept ON processes (ended_at) WHERE kept = 1 AND ended_at IS NOT NULL;
 CREATE INDEX processes_of_delegation ON processes (delegation, id) WHERE delegation IS NOT NULL;
 CREATE INDEX processes_live ON processes (lineage, id) WHERE ended_at IS NULL;
 -- The last four characters of an id, for people who type them.

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
+use homing_domain::time::Timestamp;
 use homing_ports::store::*;
 
 use crate::store::{SqliteReader, SqliteStore};
@@ -49,6 +50,8 @@ macro_rules! queries {
             running_delegations(lineage: LineageId) -> Vec<DelegationRow>;
             all_running_delegations() -> Vec<DelegationRow>;
             processes_of_delegation(delegation: DelegationId) -> Vec<ProcessRow>;
+            idle_conversations(before: Timestamp, limit: u32) -> Vec<ConversationId>;
+            output_to_forget(before: Timestamp, limit: u32) -> Vec<(ProcessId, ConversationId)>;
             find_process(conversation: Option<ConversationId>, ending: &str) -> Vec<ProcessId>;
             find_session(conversation: ConversationId, ending: &str) -> Vec<SessionId>;
             find_notification(ending: &str) -> Vec<NotificationId>;

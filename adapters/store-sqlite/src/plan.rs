@@ -171,6 +171,7 @@ impl Plan {
             } => self.consume(*process, *lineage, *how),
             Change::Adopt { process, owner } => self.adopt(*process, owner),
             Change::Watched { process, watched } => self.watched(*process, watched),
+            Change::ForgetOutput { process } => self.forget_output(*process),
             Change::MoveToBackground { process } => self.move_to_background(*process),
             Change::RequireDelegation(delegation) => self.require_delegation(*delegation),
             Change::AddNotification {

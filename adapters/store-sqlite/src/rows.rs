@@ -38,7 +38,7 @@ impl<'r> Fields<'r> {
     }
 
     /// A row of `table` begins here with its id, for the sake of error messages.
-    fn begin(&mut self, table: &'static str) -> StoreResult<i64> {
+    pub(crate) fn begin(&mut self, table: &'static str) -> StoreResult<i64> {
         self.table = table;
         self.id = 0;
         self.id = self.take()?;

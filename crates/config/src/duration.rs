@@ -41,3 +41,16 @@ pub(crate) fn field<'de, D: serde::Deserializer<'de>>(
     let text = String::deserialize(deserializer)?;
     parse_duration(&text).map_err(serde::de::Error::custom)
 }
+
+/// `"off"` is no limit.
+pub(crate) fn optional_field<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.as_str() {
+        "off" => Ok(None),
+        text => parse_duration(text)
+            .map(Some)
+            .map_err(serde::de::Error::custom),
+    }
+}

@@ -47,6 +47,15 @@ pub struct GatewayConfig {
 pub struct Sessions {
     pub per_user_in_groups: bool,
     pub per_user_in_threads: bool,
+    /// When a session ends by itself (OWN-15).
+    pub reset: Reset,
+    /// For `reset = "idle"`: after this long without a message.
+    #[serde(deserialize_with = "duration::field")]
+    pub idle_after: Duration,
+    /// For `reset = "daily"`: at this hour, 0 to 23, in `time_zone`.
+    pub daily_at: u8,
+    /// A name of the IANA time zone database, such as `Europe/Berlin`.
+    pub time_zone: String,
     pub after_auto_reset: AfterAutoReset,
     #[serde(deserialize_with = "duration::field")]
     pub keepalive_max_age: Duration,
@@ -77,8 +86,29 @@ pub struct Processes {
     pub kill_grace: Duration,
     /// Where commands run; the current directory if it is not named.
     pub workspace: Option<PathBuf>,
+    /// How many may live, of one conversation and in all.
+    pub per_conversation: usize,
+    pub in_all: usize,
+    /// A process that runs longer is ended; `None` is no limit.
+    #[serde(deserialize_with = "duration::optional_field")]
+    pub run_for: Option<Duration>,
+    /// How long the output of an ended process is kept, counted from its end.
+    #[serde(deserialize_with = "duration::field")]
+    pub keep_output_for: Duration,
+    /// Sub-agents that may run for one session at a time.
+    pub delegations_at_once: usize,
     /// Variables of the gateway's own environment that children may see. Everything else is withheld.
     pub environment: Vec<String>,
+}
+
+/// When a session ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reset {
+    #[default]
+    Off,
+    Idle,
+    Daily,
 }
 
 /// What becomes of running processes at `/new`.
@@ -106,6 +136,10 @@ impl Default for Sessions {
         Self {
             per_user_in_groups: keys.per_user_in_groups,
             per_user_in_threads: keys.per_user_in_threads,
+            reset: Reset::default(),
+            idle_after: Duration::from_secs(86_400),
+            daily_at: 4,
+            time_zone: "UTC".to_owned(),
             after_auto_reset: AfterAutoReset::default(),
             keepalive_max_age: Duration::from_secs(86_400),
         }
@@ -131,6 +165,11 @@ impl Default for Processes {
             on_reset: OnReset::default(),
             kill_grace: Duration::from_secs(5),
             workspace: None,
+            per_conversation: 100,
+            in_all: 2_000,
+            run_for: None,
+            keep_output_for: Duration::from_secs(7 * 86_400),
+            delegations_at_once: 4,
             environment: environment.map(str::to_owned).to_vec(),
         }
     }

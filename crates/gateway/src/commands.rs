@@ -16,6 +16,7 @@ use homing_ports::store::{
 use crate::inside::Inside;
 
 mod adopt;
+mod background;
 mod boundary;
 mod branch;
 mod compress;
@@ -61,6 +62,7 @@ pub const COMMANDS: &[Command] = &[
     kill::COMMAND,
     adopt::COMMAND,
     stop::COMMAND,
+    background::COMMAND,
     status::COMMAND,
     explain::COMMAND,
     whoami::COMMAND,
@@ -134,6 +136,8 @@ pub(crate) enum Effect {
     AbandonCompression,
     Kill(ProcessId),
     CancelDelegation(DelegationId),
+    /// A foreground command has moved to the background.
+    Moved(ProcessId),
 }
 
 impl Step {

@@ -69,6 +69,7 @@ impl Gateway {
     pub async fn start(parts: Parts) -> Result<Gateway, StartError> {
         let epoch = parts.store.take_over(parts.clock.now()).await?;
         let (changes, _) = broadcast::channel(CHANGES_KEPT);
+        let (outputs, _) = broadcast::channel(CHANGES_KEPT);
         let inside = Arc::new(Inside {
             store: parts.store,
             processes: parts.processes,
@@ -80,6 +81,7 @@ impl Gateway {
             counters: Counters::default(),
             delegations: Delegations::default(),
             changes,
+            outputs,
             watcher: OnceLock::new(),
             workshop: OnceLock::new(),
             closing: CancellationToken::new(),
@@ -130,6 +132,12 @@ impl Gateway {
             clock: inside.clock.clone(),
             ids: inside.ids.clone(),
             wake,
+            wrote: {
+                let outputs = inside.outputs.clone();
+                // Nobody listening is fine.
+                Arc::new(move |wrote| drop(outputs.send(wrote)))
+            },
+            limits: inside.settings.limits,
             retry: (inside.settings.retry_first, STORE_RETRY_LONGEST),
         });
         let workshop = Workshop {
@@ -150,6 +158,11 @@ impl Gateway {
             inside.watcher.set(watcher.clone()).is_ok() && inside.workshop.set(workshop).is_ok();
         debug_assert!(kept, "a gateway has one watcher");
         watcher
+    }
+
+    /// Begins the upkeep: automatic resets, and removing output that was kept for long enough. Runs until the gateway stops.
+    pub fn keep_up(&self) {
+        tokio::spawn(crate::upkeep::run(self.inside.clone()));
     }
 
     pub fn inbox(&self) -> Arc<dyn Inbox> {

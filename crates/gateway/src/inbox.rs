@@ -7,7 +7,7 @@ use homing_domain::ids::{ConversationId, WindowId};
 use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
 use homing_ports::crash;
-use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox};
+use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox, Wrote};
 use homing_ports::store::{Change, Committed, DelegationState};
 use tokio::sync::broadcast;
 
@@ -136,5 +136,9 @@ impl Inbox for GatewayInbox {
 
     fn changes(&self) -> broadcast::Receiver<ConversationId> {
         self.0.changes.subscribe()
+    }
+
+    fn outputs(&self) -> broadcast::Receiver<Wrote> {
+        self.0.outputs.subscribe()
     }
 }

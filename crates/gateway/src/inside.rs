@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use homing_domain::ids::ConversationId;
 use homing_domain::time::Timestamp;
+use homing_ports::inbox::Wrote;
 use homing_ports::processes::Processes;
 use homing_ports::store::{Change, Commit, Committed, Store, StoreError};
 use homing_ports::{Clock, Directory, IdSource};
@@ -29,6 +30,7 @@ pub(crate) struct Inside {
     pub counters: Counters,
     pub delegations: Delegations,
     pub changes: broadcast::Sender<ConversationId>,
+    pub outputs: broadcast::Sender<Wrote>,
     /// Set once, before anything can ask for it: the watcher wakes conversations, and they use the watcher.
     pub watcher: OnceLock<Watcher>,
     pub workshop: OnceLock<Workshop>,

@@ -16,8 +16,10 @@ mod mailboxes;
 mod settings;
 mod supervision;
 mod telling;
+mod upkeep;
 
 pub use activity::Activity;
 pub use gateway::{Gateway, Parts, StartError, Stopped};
 pub use homing_tools::ControlAccess;
+pub use homing_watcher::Limits;
 pub use settings::{AutoReset, OnReset, Settings};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use homing_domain::key::{KeySettings, SessionKey};
 use homing_domain::verdict::Policy;
 use homing_tools::ControlAccess;
+use homing_watcher::Limits;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -26,11 +27,15 @@ pub struct Settings {
     pub control: Option<ControlAccess>,
     /// A conversation's task is let go after this long without work.
     pub idle_after: Duration,
+    /// How many processes may live, and how long.
+    pub limits: Limits,
     /// Sub-agents that may run for one session at a time.
     pub delegations_at_once: usize,
     /// Automatic resets (OWN-15).
     pub reset: AutoReset,
     pub keepalive_max_age: Duration,
+    /// How long the output of an ended process is kept, from its end.
+    pub keep_output_for: Duration,
     /// First wait before a failed send or verdict is tried again; doubles up to `retry_longest`.
     pub retry_first: Duration,
     pub retry_longest: Duration,
@@ -43,12 +48,15 @@ pub enum OnReset {
     Kill,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// When a session ends by itself (OWN-15).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum AutoReset {
     #[default]
     Off,
-    Idle,
-    Daily,
+    /// After this long without activity.
+    Idle { after: Duration },
+    /// At this hour of the zone's day.
+    Daily { hour: u8, zone: jiff::tz::TimeZone },
 }
 
 impl Default for Settings {
@@ -63,9 +71,11 @@ impl Default for Settings {
             child_environment: Vec::new(),
             control: None,
             idle_after: Duration::from_secs(60),
+            limits: Limits::default(),
             delegations_at_once: 4,
             reset: AutoReset::default(),
             keepalive_max_age: Duration::from_secs(86_400),
+            keep_output_for: Duration::from_secs(7 * 86_400),
             retry_first: Duration::from_millis(250),
             retry_longest: Duration::from_secs(60),
         }

@@ -34,7 +34,7 @@ impl Supervision for InsideSupervision {
             .map_err(|error| match error {
                 BeginError::SessionEnded => ToolError::SessionEnded,
                 BeginError::Store(error) => ToolError::Store(error),
-                BeginError::Pattern(_) | BeginError::CannotRun(_) => {
+                BeginError::Pattern(_) | BeginError::CannotRun(_) | BeginError::TooMany { .. } => {
                     ToolError::Refused(error.to_string())
                 }
             })

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use homing_agent_shell::ShellAgent;
-use homing_config::{Config, OnReset};
+use homing_config::{Config, OnReset, Reset};
 use homing_console::{Console, ConsoleSettings, Login};
-use homing_gateway::{ControlAccess, Gateway, Parts, Settings};
+use homing_gateway::{AutoReset, ControlAccess, Gateway, Limits, Parts, Settings};
 use homing_ports::agent::Agent;
 use homing_ports::platform::Platform;
 use homing_ports::processes::Processes;
@@ -93,8 +93,31 @@ fn settings(config: &Config, control: ControlAccess) -> anyhow::Result<Settings>
         workspace: existing(workspace)?,
         child_environment: allowed(&config.processes.environment),
         control: Some(control),
+        reset: auto_reset(config)?,
         keepalive_max_age: config.sessions.keepalive_max_age,
+        keep_output_for: config.processes.keep_output_for,
+        delegations_at_once: config.processes.delegations_at_once,
+        limits: Limits {
+            per_conversation: config.processes.per_conversation,
+            in_all: config.processes.in_all,
+            run_for: config.processes.run_for,
+        },
         ..Settings::default()
+    })
+}
+
+fn auto_reset(config: &Config) -> anyhow::Result<AutoReset> {
+    let sessions = &config.sessions;
+    Ok(match sessions.reset {
+        Reset::Off => AutoReset::Off,
+        Reset::Idle => AutoReset::Idle {
+            after: sessions.idle_after,
+        },
+        Reset::Daily => AutoReset::Daily {
+            hour: sessions.daily_at,
+            zone: jiff::tz::TimeZone::get(&sessions.time_zone)
+                .with_context(|| format!("`sessions.time_zone`: {}", sessions.time_zone))?,
+        },
     })
 }
 

@@ -3,7 +3,7 @@
 //! **Invariant:** when [`Inbox::accept`] returns, the message is committed; only then may it be confirmed to the platform (OWN-70).
 
 use async_trait::async_trait;
-use homing_domain::ids::{ConversationId, InboundId, WindowId};
+use homing_domain::ids::{ConversationId, InboundId, ProcessId, WindowId};
 use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
 use tokio::sync::broadcast;
@@ -31,6 +31,20 @@ pub trait Inbox: Send + Sync + 'static {
 
     /// Hints that something of a conversation changed: read it again. A slow reader misses hints, never facts.
     fn changes(&self) -> broadcast::Receiver<ConversationId>;
+
+    /// Hints that a process which a console window started has written: its output can be read on. An inside that offers none gives a
+    /// receiver that is closed.
+    fn outputs(&self) -> broadcast::Receiver<Wrote> {
+        broadcast::channel(1).1
+    }
+}
+
+/// A process of a console window wrote something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wrote {
+    pub process: ProcessId,
+    pub conversation: ConversationId,
+    pub window: WindowId,
 }
 
 /// One message of a person, commands included.

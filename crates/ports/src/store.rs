@@ -141,6 +141,19 @@ pub trait Queries: Send + Sync + 'static {
         delegation: DelegationId,
     ) -> StoreResult<Vec<ProcessRow>>;
 
+    /// Conversations with a current session and no activity since `before`, longest idle first. For automatic resets (OWN-15).
+    async fn idle_conversations(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<ConversationId>>;
+    /// Processes that ended before that and whose run folder is still kept, earliest end first. Never one with an unsettled notification.
+    async fn output_to_forget(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<(ProcessId, ConversationId)>>;
+
     /// Ids whose number ends in the given text form (the last characters after the prefix), for people who type. At most two are returned.
     async fn find_process(
         &self,

@@ -78,7 +78,8 @@ impl SessionTools {
                 false => Input::Empty,
             },
             terminal: call.terminal.then_some(TERMINAL),
-            signal_output: !call.watch.is_empty(),
+            // Patterns are matched, and a window is shown, what is written as it is written.
+            signal_output: !call.watch.is_empty() || owner.window.is_some(),
             keep: OutputKeep::default(),
         };
         let new = NewProcess {

@@ -14,4 +14,4 @@ mod service;
 
 pub use ingest::EXIT_TAIL;
 pub use pattern::{PatternError, Patterns};
-pub use service::{BeginError, Recovered, Wait, Watcher, WatcherParts};
+pub use service::{BeginError, Limits, Recovered, Wait, Watcher, WatcherParts};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use homing_domain::ids::{ConversationId, ProcessId};
+use homing_domain::ids::{ConversationId, ProcessId, WindowId};
 use homing_domain::time::Timestamp;
 use homing_ports::store::{ProcessKind, ProcessRow, Watched};
 use tokio::sync::Notify;
@@ -15,6 +15,8 @@ use crate::pattern::{Lines, Patterns};
 #[derive(Debug)]
 pub struct Live {
     pub conversation: ConversationId,
+    /// The console window that started it.
+    pub window: Option<WindowId>,
     notify: AtomicBool,
     foreground: AtomicBool,
     pub patterns: Option<Patterns>,
@@ -40,6 +42,7 @@ impl Live {
         let scanned = row.watched.scanned;
         Self {
             conversation: row.owner.conversation,
+            window: row.owner.window,
             notify: AtomicBool::new(row.notify),
             foreground: AtomicBool::new(row.kind == ProcessKind::Foreground),
             patterns,
@@ -141,6 +144,15 @@ impl Registry {
 
     pub fn remove(&self, process: ProcessId) {
         self.lock().remove(&process);
+    }
+
+    /// Living processes of a conversation.
+    pub fn count(&self, conversation: ConversationId) -> usize {
+        let inner = self.lock();
+        inner
+            .values()
+            .filter(|entry| entry.live.conversation == conversation)
+            .count()
     }
 
     pub fn len(&self) -> usize {

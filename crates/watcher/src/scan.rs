@@ -6,6 +6,7 @@
 use homing_domain::ids::{NotificationId, ProcessId};
 use homing_domain::notification::Kind;
 use homing_domain::watch::{self, Action, Limiter};
+use homing_ports::inbox::Wrote;
 use homing_ports::processes::ProcessError;
 use homing_ports::store::{Change, Committed, Source, StoreError, Watched};
 
@@ -51,6 +52,13 @@ impl Watcher {
         let Some(live) = self.live(process) else {
             return;
         };
+        if let Some(window) = live.window {
+            self.tell_of_output(Wrote {
+                process,
+                conversation: live.conversation,
+                window,
+            });
+        }
         if live.patterns.is_none() {
             return;
         }

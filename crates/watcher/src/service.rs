@@ -10,8 +10,9 @@ use homing_domain::process::ProcessState;
 use homing_domain::time::Timestamp;
 use homing_domain::watch::{Action, Breaker, Limiter};
 use homing_ports::crash;
+use homing_ports::inbox::Wrote;
 use homing_ports::processes::{
-    Fate, ProcessError, ProcessWake, Processes, StartError, StartRequest,
+    Fate, KillOutcome, ProcessError, ProcessWake, Processes, StartError, StartRequest,
 };
 use homing_ports::store::{
     Change, Commit, Committed, NewProcess, ProcessKind, ProcessRow, Store, StoreError, Watched,
@@ -24,6 +25,8 @@ use crate::live::{Live, Registry};
 use crate::pattern::{PatternError, Patterns};
 use crate::scan;
 
+/// Between SIGTERM and SIGKILL for a process that has run too long.
+const KILL_GRACE: Duration = Duration::from_secs(5);
 /// Exits ingested at the same time.
 const PARALLEL: usize = 64;
 
@@ -41,6 +44,9 @@ pub struct WatcherParts {
     pub wake: Arc<dyn Fn(ConversationId) + Send + Sync>,
     /// First wait before a store that did not answer is asked again; doubles up to the second.
     pub retry: (Duration, Duration),
+    /// A process of a console window wrote something. Carries no facts.
+    pub wrote: Arc<dyn Fn(Wrote) + Send + Sync>,
+    pub limits: Limits,
 }
 
 struct Inside {
@@ -69,8 +75,36 @@ impl fmt::Debug for WatcherParts {
     }
 }
 
+/// How many processes may live, and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Of one conversation.
+    pub per_conversation: usize,
+    pub in_all: usize,
+    /// A process that runs longer is ended like one that is killed, and its end is told.
+    pub run_for: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            per_conversation: 100,
+            in_all: 2_000,
+            run_for: None,
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
+    #[error(
+        "{count} processes run {place} already, at most {limit} may; stop one first (`/ps` lists them)"
+    )]
+    TooMany {
+        count: usize,
+        place: &'static str,
+        limit: usize,
+    },
     #[error("{0}")]
     Pattern(#[from] PatternError),
     /// The session that asks is over; nothing was started.
@@ -156,23 +190,10 @@ impl Watcher {
             .and_then(|live| live.read_to())
     }
 
-    /// A foreground command goes on in the background: its turn is over for it, and its end is told.
-    pub async fn move_to_background(
-        &self,
-        process: ProcessId,
-        guards: Vec<Change>,
-    ) -> Result<bool, StoreError> {
-        let Some(live) = self.live(process) else {
-            return Ok(false);
-        };
-        let mut changes = guards;
-        changes.push(Change::MoveToBackground { process });
-        match self.commit(live.conversation, changes).await? {
-            Committed::Done => {
-                live.move_to_background();
-                Ok(true)
-            }
-            Committed::Unmet { .. } => Ok(false),
+    /// It is committed that a foreground command goes on in the background: who waits for it is released, and its end will be told.
+    pub fn has_moved_to_background(&self, process: ProcessId) {
+        if let Some(live) = self.live(process) {
+            live.move_to_background();
         }
     }
 
@@ -201,6 +222,7 @@ impl Watcher {
         request: StartRequest,
         guards: Vec<Change>,
     ) -> Result<ProcessId, BeginError> {
+        self.has_room(new.owner.conversation)?;
         let patterns = compile(&new.watch)?;
         let (process, conversation) = (new.id, new.owner.conversation);
         let live = Live::new(&fresh_row(&new, self.inside.parts.clock.now()), patterns);
@@ -223,6 +245,7 @@ impl Watcher {
                 if let Err(error) = started {
                     tracing::warn!(process.id = %process, %error, "a started process is still recorded as starting; its end will be recorded all the same");
                 }
+                self.end_in_time(process, self.now());
                 self.release(process);
                 // It may have ended meanwhile, and its wake was not for us to take.
                 self.look_again(ProcessWake::Ended(process));
@@ -243,6 +266,55 @@ impl Watcher {
                 Err(BeginError::CannotRun(failure))
             }
         }
+    }
+
+    fn has_room(&self, conversation: ConversationId) -> Result<(), BeginError> {
+        let limits = self.inside.parts.limits;
+        let checks = [
+            (
+                self.inside.live.count(conversation),
+                "in this conversation",
+                limits.per_conversation,
+            ),
+            (self.inside.live.len(), "in all", limits.in_all),
+        ];
+        match checks.into_iter().find(|(count, _, limit)| count >= limit) {
+            Some((count, place, limit)) => Err(BeginError::TooMany {
+                count,
+                place,
+                limit,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends it when it has run for as long as it may.
+    fn end_in_time(&self, process: ProcessId, started: Timestamp) {
+        let Some(limit) = self.inside.parts.limits.run_for else {
+            return;
+        };
+        let watcher = self.clone();
+        tokio::spawn(async move {
+            let pause = watcher.inside.parts.clock.sleep_until(started.plus(limit));
+            if watcher
+                .inside
+                .stopping
+                .run_until_cancelled(pause)
+                .await
+                .is_none()
+                || watcher.live(process).is_none()
+            {
+                return;
+            }
+            tracing::warn!(process.id = %process, ?limit, "a process has run for as long as it may and is ended");
+            match watcher.processes().kill(process, KILL_GRACE).await {
+                Ok(KillOutcome::Asked | KillOutcome::AlreadyEnded)
+                | Err(ProcessError::Ended(_)) => {}
+                Err(error) => {
+                    tracing::error!(process.id = %process, %error, "it could not be ended")
+                }
+            }
+        });
     }
 
     /// Returns once the end of the process is committed, or at once if it is not alive here. `Moved` if it went to the background first.
@@ -297,6 +369,7 @@ impl Watcher {
             match self.inside.parts.processes.adopt(row.id).await {
                 Ok(Fate::Running(_)) => {
                     recovered.adopted += 1;
+                    self.end_in_time(row.id, row.created_at);
                     if row.state == ProcessState::Starting {
                         let _unmet_if_ended = self
                             .commit(
@@ -376,6 +449,9 @@ impl Watcher {
     }
     pub(crate) fn wake(&self, conversation: ConversationId) {
         (self.inside.parts.wake)(conversation);
+    }
+    pub(crate) fn tell_of_output(&self, wrote: Wrote) {
+        (self.inside.parts.wrote)(wrote);
     }
     pub(crate) fn live(&self, process: ProcessId) -> Option<Arc<Live>> {
         self.inside.live.get(process)

@@ -32,7 +32,8 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Line {
     pub server: Arc<Server>,
     pub journal: Arc<Journal>,
-    gateway: Gateway,
+    pub gateway: Gateway,
+    pub processes: Arc<dyn Processes>,
     store: SqliteStore,
     platform: Arc<SimulatedPlatform>,
     simulator: Option<Runtime>,
@@ -75,7 +76,7 @@ impl Line {
         };
         let gateway = Gateway::start(Parts {
             store: journal.clone(),
-            processes,
+            processes: processes.clone(),
             directory: Arc::new(directory),
             clock,
             ids,
@@ -91,6 +92,7 @@ impl Line {
             server: Arc::new(server),
             journal,
             gateway,
+            processes,
             store,
             platform,
             simulator: Some(simulator),

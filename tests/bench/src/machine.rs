@@ -39,53 +39,55 @@ impl Anchor {
     }
 }
 
-/// Who used the CPU.
+/// Who used the CPU, in microseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cpu {
-    /// Threads of the gateway's runtime.
+    /// Threads of the gateway's runtime, the adapter's HTTP included.
     pub gateway: f64,
-    /// The writer and the connections of the store.
-    pub store: f64,
+    /// The store's writer and its connection, which is the first that is opened.
+    pub writer: f64,
+    /// The store's other connections.
+    pub readers: f64,
     /// Threads of the simulated platform and of the people on it.
     pub simulator: f64,
 }
 
 impl Cpu {
-    /// Of this process until now, in microseconds. A thread that has ended is forgotten, so compare readings of one phase only.
+    /// Of this process until now. A thread that has ended is forgotten, so compare readings of one phase only.
     pub fn now() -> anyhow::Result<Cpu> {
         let mut cpu = Cpu::default();
-        for thread in std::fs::read_dir("/proc/self/task")
-            .context("listing threads")?
-            .flatten()
-        {
-            let folder = thread.path();
-            let read = |file: &str| std::fs::read_to_string(folder.join(file));
+        let mut connections = BTreeMap::new();
+        let threads = std::fs::read_dir("/proc/self/task").context("listing threads")?;
+        for thread in threads.flatten() {
+            let read = |file: &str| std::fs::read_to_string(thread.path().join(file));
             // A thread may end while it is looked at.
             let (Ok(name), Ok(used)) = (read("comm"), read("schedstat")) else {
                 continue;
             };
-            let used = used
-                .split_whitespace()
-                .next()
-                .and_then(|ns| ns.parse::<f64>().ok())
-                .unwrap_or(0.0)
-                / 1e3;
+            let used = used.split_whitespace().next();
+            let used = used.and_then(|ns| ns.parse().ok()).unwrap_or(0.0) / 1e3;
             match name.trim() {
                 GATEWAY => cpu.gateway += used,
                 SIMULATOR => cpu.simulator += used,
-                name if name.starts_with("homing-writer") || name.starts_with("sqlx-sqlite") => {
-                    cpu.store += used
+                name if name.starts_with("homing-writer") => cpu.writer += used,
+                name if name.starts_with("sqlx-sqlite") => {
+                    let number = thread.file_name().to_string_lossy().parse::<u32>();
+                    connections.insert(number.unwrap_or(u32::MAX), used);
                 }
                 _ => {}
             }
         }
+        let mut connections = connections.into_values();
+        cpu.writer += connections.next().unwrap_or(0.0);
+        cpu.readers = connections.sum();
         Ok(cpu)
     }
 
     pub fn since(self, before: Cpu) -> Cpu {
         Cpu {
             gateway: self.gateway - before.gateway,
-            store: self.store - before.store,
+            writer: self.writer - before.writer,
+            readers: self.readers - before.readers,
             simulator: self.simulator - before.simulator,
         }
     }

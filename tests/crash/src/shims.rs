@@ -22,7 +22,7 @@ pub fn kill_one(data: &Path, random: &mut Random) -> Option<ProcessId> {
     let folder = Folder::new(data.join("run").join(process.to_string()));
     let started = folder.started().ok()??;
     match machine::signal(started.supervisor, Signal::KILL.as_raw()) {
-        Ok(Signalled::Yes) => Some(process),
+        Ok(Signalled::Sent) => Some(process),
         _ => None,
     }
 }

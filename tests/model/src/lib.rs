@@ -253,7 +253,7 @@ pub fn check(model: Homing, threads: NonZeroUsize, at_most: Duration) -> Found {
         .map(|(rule, path)| {
             let steps = path
                 .into_actions()
-                .iter()
+                .into_iter()
                 .map(|action| format!("{action:?}"));
             (rule, steps.collect())
         })

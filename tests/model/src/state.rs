@@ -190,11 +190,9 @@ impl Turn {
     }
 }
 
-/// The attempt that is under way; it is always the first item's.
+/// The attempt that is under way: of the one item that is being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sending {
-    /// Where in the outbox; 0, if the rules are kept.
-    pub index: usize,
     /// Where the item stood before.
     pub before: OutboxState,
     pub how: How,

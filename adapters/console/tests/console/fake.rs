@@ -302,6 +302,16 @@ impl Queries for Fake {
     async fn processes_of_delegation(&self, _: DelegationId) -> StoreResult<Vec<ProcessRow>> {
         Ok(Vec::new())
     }
+    async fn idle_conversations(&self, _: Timestamp, _: u32) -> StoreResult<Vec<ConversationId>> {
+        Ok(Vec::new())
+    }
+    async fn output_to_forget(
+        &self,
+        _: Timestamp,
+        _: u32,
+    ) -> StoreResult<Vec<(ProcessId, ConversationId)>> {
+        Ok(Vec::new())
+    }
     async fn find_process(
         &self,
         _: Option<ConversationId>,

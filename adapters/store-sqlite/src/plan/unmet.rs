@@ -73,6 +73,9 @@ pub(crate) fn expectation(commit: &Commit, index: usize) -> String {
         Change::Adopt { process, .. } => {
             format!("there is no process {process}, or its new owner is another conversation")
         }
+        Change::ForgetOutput { process } => {
+            format!("process {process} has not ended, or its output is gone already")
+        }
         Change::MoveToBackground { process } => {
             format!("process {process} does not run in the foreground")
         }

@@ -125,6 +125,13 @@ impl Plan {
         );
     }
 
+    pub(super) fn forget_output(&mut self, process: ProcessId) {
+        self.one(
+            "UPDATE processes SET kept = 0 WHERE id = ? AND conversation = ? AND kept = 1 AND ended_at IS NOT NULL",
+            values![process, self.conversation],
+        );
+    }
+
     /// A foreground command goes on in the background: its end is told from now on.
     pub(super) fn move_to_background(&mut self, process: ProcessId) {
         self.one(

@@ -2,6 +2,7 @@
 
 use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
+use homing_domain::time::Timestamp;
 use homing_ports::store::*;
 
 use super::Readers;
@@ -28,6 +29,8 @@ const WITH_WORK: &str = "SELECT conversation FROM inbound WHERE finished_at IS N
      UNION SELECT conversation FROM notifications WHERE settled_at IS NULL \
      UNION SELECT conversation FROM outbox WHERE settled_at IS NULL \
      UNION SELECT conversation FROM turns WHERE ended_at IS NULL";
+const IDLE: &str = "SELECT id FROM conversations INDEXED BY conversations_by_activity \
+     WHERE active_at < ? AND session IS NOT NULL ORDER BY active_at LIMIT ?";
 const SESSION: &str = concat!(
     "SELECT ",
     columns::session!("s."),
@@ -89,7 +92,7 @@ pub(super) const HOT: &[&str] = &[
     OPEN_WINDOWS,
 ];
 #[cfg(test)]
-pub(super) const GLOBAL: &[&str] = &[CONVERSATIONS, WITH_WORK];
+pub(super) const GLOBAL: &[&str] = &[CONVERSATIONS, WITH_WORK, IDLE];
 
 impl Readers {
     pub(crate) async fn conversation(
@@ -120,6 +123,17 @@ impl Readers {
     pub(crate) async fn conversations_with_work(&self) -> StoreResult<Vec<ConversationId>> {
         self.all(WITH_WORK, Vec::new(), |fields| {
             fields.id(ConversationId::from_column)
+        })
+        .await
+    }
+
+    pub(crate) async fn idle_conversations(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<ConversationId>> {
+        self.all(IDLE, values![before, limit], |fields| {
+            Ok(ConversationId::from_column(fields.begin("conversations")?))
         })
         .await
     }

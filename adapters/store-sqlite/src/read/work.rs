@@ -1,6 +1,7 @@
 //! Background work and what it has to say.
 
 use homing_domain::ids::*;
+use homing_domain::time::Timestamp;
 use homing_ports::store::*;
 
 use super::Readers;
@@ -60,6 +61,10 @@ const PROCESSES_OF_DELEGATION: &str = concat!(
     columns::process!(""),
     " FROM processes WHERE delegation = ? ORDER BY id"
 );
+/// OWN-60: what is not told yet keeps its output.
+const OUTPUT_TO_FORGET: &str = "SELECT p.id, p.conversation FROM processes p INDEXED BY processes_kept \
+     WHERE p.kept = 1 AND p.ended_at IS NOT NULL AND p.ended_at < ? \
+     AND NOT EXISTS (SELECT 1 FROM notifications n WHERE n.process = p.id AND n.settled_at IS NULL) ORDER BY p.ended_at LIMIT ?";
 const NOTIFICATION: &str = concat!(
     "SELECT ",
     columns::notification!(""),
@@ -122,6 +127,7 @@ pub(super) const GLOBAL: &[&str] = &[
     ALL_LIVE_PROCESSES,
     RECENT_PROCESSES,
     ALL_RUNNING_DELEGATIONS,
+    OUTPUT_TO_FORGET,
 ];
 
 impl Readers {
@@ -160,6 +166,18 @@ impl Readers {
     ) -> StoreResult<Vec<DelegationRow>> {
         self.all(DELEGATIONS, values![conversation, limit], rows::delegation)
             .await
+    }
+
+    pub(crate) async fn output_to_forget(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<(ProcessId, ConversationId)>> {
+        self.all(OUTPUT_TO_FORGET, values![before, limit], |fields| {
+            let process = ProcessId::from_column(fields.begin("processes")?);
+            Ok((process, fields.id(ConversationId::from_column)?))
+        })
+        .await
     }
 
     pub(crate) async fn delegation(&self, id: DelegationId) -> StoreResult<Option<DelegationRow>> {

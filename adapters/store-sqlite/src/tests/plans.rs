@@ -350,6 +350,7 @@ fn one_of_each() -> Vec<Change> {
         }),
         Change::RequireDelegation(delegation),
         Change::MoveToBackground { process },
+        Change::ForgetOutput { process },
         Change::EndDelegation {
             delegation,
             state: DelegationState::Finished,

@@ -7,6 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::{end, place, raw_fresh};
 
 /// Conversation 1 with lineage 10: session 100 compressed into 101. Lineage 11 with session 110, closed. A process and its notification.
+/// A delegation with session 120 of its own.
 const BASE: &str = "
     INSERT INTO conversations (id, key, origin, created_at, active_at) VALUES (1, 'k1', '{}', 0, 0), (2, 'k2', '{}', 0, 0);
     INSERT INTO lineages (id, conversation, tip) VALUES (10, 1, 101), (20, 2, 200);
@@ -17,7 +18,10 @@ const BASE: &str = "
     INSERT INTO turns (id, conversation, session, lineage, kind, started_at) VALUES (1, 1, 101, 10, 'foreground', 0);
     INSERT INTO processes (id, conversation, session, lineage, origin, kind, command, directory, notify, watch, created_at)
         VALUES (1, 1, 101, 10, '{}', 'task', 'make', '/', 1, '[]', 0);
-    INSERT INTO delegations (id, conversation, session, lineage, origin, task, created_at) VALUES (1, 1, 101, 10, '{}', 'look', 0);
+    INSERT INTO lineages (id, conversation, tip) VALUES (12, 1, 120);
+    INSERT INTO sessions (id, conversation, lineage, started_at, parent) VALUES (120, 1, 12, 1, 101);
+    INSERT INTO delegations (id, conversation, session, lineage, own_session, own_lineage, origin, task, created_at)
+        VALUES (1, 1, 101, 10, 120, 12, '{}', 'look', 0);
     INSERT INTO notifications (id, conversation, process, kind, sequence, content, created_at) VALUES (1, 1, 1, 'completed', 0, '', 0);
     INSERT INTO history_entries (lineage, notification, session, at) VALUES (10, 1, 101, 0);
     INSERT INTO inbound (id, conversation, profile, platform, account, platform_id, origin, text, received_at)
@@ -187,6 +191,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "UPDATE delegations SET state = 'finished' WHERE id = 1",
             "UPDATE delegations SET result = 'early' WHERE id = 1",
             "UPDATE delegations SET state = 'vanished', ended_at = 1 WHERE id = 1",
+            "UPDATE delegations SET own_session = 999 WHERE id = 1",
         ],
     ),
     (

@@ -136,6 +136,11 @@ impl Conversation {
             }
             Effect::AbandonCompression => self.abandon_compression().await?,
             Effect::CancelDelegation(delegation) => self.inside.delegations.cancel(delegation),
+            Effect::Moved(process) => {
+                if let Some(watcher) = self.inside.watcher.get() {
+                    watcher.has_moved_to_background(process);
+                }
+            }
             Effect::Kill(process) => {
                 let (processes, grace) = (
                     Arc::clone(&self.inside.processes),

@@ -59,6 +59,7 @@ async fn serve(config: Config, started: Instant) -> anyhow::Result<ExitCode> {
         queries: std::sync::Arc::new(wired.store.clone()),
         processes: wired.processes.clone(),
     };
+    wired.gateway.keep_up();
     let shutdown = CancellationToken::new();
     let console = wired.console.clone();
     let serving = tokio::spawn({

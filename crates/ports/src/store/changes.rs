@@ -134,6 +134,10 @@ pub enum Change {
         process: ProcessId,
         watched: Watched,
     },
+    /// Its run folder is gone. Unmet unless it has ended and the folder was kept.
+    ForgetOutput {
+        process: ProcessId,
+    },
     /// A foreground command goes on in the background and its end is told. Unmet unless it lives in the foreground.
     MoveToBackground {
         process: ProcessId,

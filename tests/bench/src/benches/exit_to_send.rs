@@ -96,10 +96,9 @@ impl Bench {
         wait: Option<Duration>,
         pace: Pace,
     ) -> anyhow::Result<Outcome> {
-        let request = stamp::request(wait)?;
         let mut reader = Reader::new(&self.line.server);
         let mut outcome = Outcome::default();
-        for _ in 0..rounds {
+        for round in 0..rounds {
             let begun = Instant::now();
             let mut missing = CONVERSATIONS;
             for number in 0..CONVERSATIONS {
@@ -110,7 +109,8 @@ impl Bench {
                     )
                     .await;
                 }
-                write(&self.line.server, number, request.as_str());
+                let wait = wait.map(|wait| wait + offbeat(number + 3 * round));
+                write(&self.line.server, number, stamp::request(wait)?);
             }
             while missing > 0 {
                 let sent = reader.next(PATIENCE).await?;
@@ -152,6 +152,12 @@ impl Bench {
         }
         true
     }
+}
+
+/// Shifts the ends of programs against the starts of others, which come in a steady beat.
+fn offbeat(number: usize) -> Duration {
+    let beat = PACE / CONVERSATIONS as u32;
+    beat.mul_f64((number % 7) as f64 / 7.0)
 }
 
 /// The process that a message is about.

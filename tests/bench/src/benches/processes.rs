@@ -6,22 +6,23 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use homing_agent_shell::ShellAgent;
 use homing_domain::ids::ProcessId;
+use homing_ports::agent::{StartCall, ToolAnswer, ToolCall};
 use homing_ports::processes::{Fate, Input, OutputKeep, Processes, Program, StartRequest, Started};
-use homing_ports::store::NewProcess;
-use homing_processes::ShimProcesses;
-use homing_watcher::{Watcher, WatcherParts};
+use homing_ports::{IdSource, SystemClock};
 
-use crate::journal::Journal;
-use crate::line::{PATIENCE, topic};
+use crate::line::{Line, PATIENCE, topic};
 use crate::machine::Memory;
 use crate::place::Place;
 use crate::report::Figures;
-use crate::rows::{Rows, Talk};
+use crate::rows::Rows;
 use crate::samples::Samples;
 
 const LIVE: usize = 1_000;
+/// Those that live are spread over these: a conversation may not have any number of them.
+const CONVERSATIONS: usize = 20;
 const WARM_UP: usize = 10;
 const SPAWNS: usize = 100;
 const RECORDS: usize = 50;
@@ -32,14 +33,16 @@ const SLEEP: &str = "240";
 pub async fn run(place: &Place) -> anyhow::Result<Figures> {
     let folder = place.fresh()?;
     let rows = Rows::open(folder.path()).await?;
-    let talk = rows.talk(topic(0)).await?;
-    homing_processes::raise_open_files_limit().context("raising the limit of open files")?;
-    let shims = Arc::new(ShimProcesses::open(folder.path(), rows.clock.clone())?);
+    for number in 0..CONVERSATIONS {
+        rows.talk(topic(number)).await?;
+    }
+    rows.close().await?;
+    let line = Line::start(folder.path(), Arc::new(ShellAgent)).await?;
+    line.quiet().await?;
     let mut bench = Bench {
         folder: folder.path(),
-        rows,
-        talk,
-        shims,
+        ids: IdSource::new(Arc::new(SystemClock)),
+        line,
         started: Vec::new(),
     };
     let measured = bench.measure().await;
@@ -47,22 +50,22 @@ pub async fn run(place: &Place) -> anyhow::Result<Figures> {
     let ended = bench.end().await;
     let figures = measured?;
     ended?;
-    bench.rows.close().await?;
+    bench.line.quiet().await?;
+    bench.line.end().await?;
     Ok(figures)
 }
 
 struct Bench<'a> {
     folder: &'a Path,
-    rows: Rows,
-    talk: Talk,
-    shims: Arc<ShimProcesses>,
+    ids: IdSource,
+    line: Line,
     started: Vec<ProcessId>,
 }
 
 impl Bench<'_> {
     async fn measure(&mut self) -> anyhow::Result<Figures> {
         let mut figures = Figures::default();
-        let spawned = self.spawn_in_turn(WARM_UP + SPAWNS).await?;
+        let spawned = self.spawn(WARM_UP + SPAWNS).await?;
         figures.add("spawn_ms", spawned.times.median_ms());
         let (mut resident, mut own) = (Samples::default(), Samples::default());
         for started in &spawned.started {
@@ -72,14 +75,12 @@ impl Bench<'_> {
         }
         figures.add("shim_rss_kb", resident.median_ms());
 
-        let watched = self.watcher();
-        self.begin_until(LIVE, &watched).await?;
-        let recorded = self.record(&watched).await?;
-        watched.watcher.stop();
+        self.begin_until(LIVE).await?;
+        let recorded = self.record().await?;
         figures.add(format!("record_us_{LIVE}"), recorded.commits.median_us());
         figures.add(format!("record_p99_us_{LIVE}"), recorded.commits.p99_us());
         figures.add(format!("begin_ms_{LIVE}"), recorded.whole.median_ms());
-        let crowded = self.spawn_in_turn(RECORDS).await?;
+        let crowded = self.spawn(WARM_UP + RECORDS).await?;
         figures.add(format!("spawn_ms_{LIVE}"), crowded.times.median_ms());
         figures.add("spawn_p99_ms", spawned.times.p99_ms());
         figures.add("shim_anon_kb", own.median_ms());
@@ -88,16 +89,16 @@ impl Bench<'_> {
         Ok(figures)
     }
 
-    /// One after another, each timed after the first few.
-    async fn spawn_in_turn(&mut self, count: usize) -> anyhow::Result<Spawned> {
+    /// Supervisors alone, one after another, each timed after the first few.
+    async fn spawn(&mut self, count: usize) -> anyhow::Result<Spawned> {
         let mut spawned = Spawned::default();
         for number in 0..count {
-            let request = self.request(self.rows.ids.next());
+            let request = self.request();
             self.started.push(request.process);
             let mut one = Samples::default();
             spawned
                 .started
-                .push(one.time(self.shims.start(request)).await?);
+                .push(one.time(self.line.processes.start(request)).await?);
             if number >= WARM_UP {
                 spawned.times.add_ms(one.median_ms());
             }
@@ -105,57 +106,37 @@ impl Bench<'_> {
         Ok(spawned)
     }
 
-    fn watcher(&self) -> Watched {
-        let journal = Journal::new(self.rows.store.clone());
-        let watcher = Watcher::start(WatcherParts {
-            store: journal.clone(),
-            processes: self.shims.clone(),
-            clock: self.rows.clock.clone(),
-            ids: self.rows.ids.clone(),
-            wake: Arc::new(|_| {}),
-            retry: (Duration::from_millis(20), Duration::from_secs(1)),
-        });
-        Watched { watcher, journal }
-    }
-
-    fn new_process(&mut self) -> (NewProcess, StartRequest) {
-        let new = NewProcess {
-            notify: false,
-            ..self.rows.process(&self.talk)
-        };
-        self.started.push(new.id);
-        let request = self.request(new.id);
-        (new, request)
-    }
-
-    /// Side by side, recorded and watched like any other, until so many live.
-    async fn begin_until(&mut self, count: usize, watched: &Watched) -> anyhow::Result<()> {
+    /// Side by side, as an agent starts them: recorded, supervised and watched. Until so many live.
+    async fn begin_until(&mut self, count: usize) -> anyhow::Result<()> {
         while self.started.len() < count {
+            let many = AT_ONCE.min(count - self.started.len());
             let mut starts = tokio::task::JoinSet::new();
-            for _ in 0..AT_ONCE.min(count - self.started.len()) {
-                let ((new, request), watcher) = (self.new_process(), watched.watcher.clone());
-                starts.spawn(async move { watcher.begin(new, request, Vec::new()).await });
+            for number in 0..many {
+                let gateway = self.line.gateway.clone();
+                let at =
+                    topic((self.started.len() + number) % CONVERSATIONS).key(Default::default());
+                starts.spawn(async move { gateway.tool(&at, ToolCall::Start(sleeper())).await });
             }
-            while let Some(started) = starts.join_next().await {
-                started??;
+            while let Some(answer) = starts.join_next().await {
+                self.started.push(process_of(answer??)?);
             }
         }
         Ok(())
     }
 
-    /// What the watcher does for one more process: its row before, its start afterwards.
-    async fn record(&mut self, watched: &Watched) -> anyhow::Result<Recorded> {
+    /// One more, started by an agent; what its two commits took of that: its row before, its start afterwards.
+    async fn record(&mut self) -> anyhow::Result<Recorded> {
         let mut recorded = Recorded::default();
         for number in 0..WARM_UP + RECORDS {
-            let (new, request) = self.new_process();
-            let process = new.id;
+            let at = topic(number % CONVERSATIONS).key(Default::default());
             let mut one = Samples::default();
-            one.time(watched.watcher.begin(new, request, Vec::new()))
+            let answer = one
+                .time(self.line.gateway.tool(&at, ToolCall::Start(sleeper())))
                 .await?;
-            let commits = watched
-                .journal
-                .start_commits(process)
-                .context("a process began that was not recorded")?;
+            let process = process_of(answer)?;
+            self.started.push(process);
+            let commits = self.line.journal.start_commits(process);
+            let commits = commits.context("a process began that was not recorded")?;
             if number >= WARM_UP {
                 recorded.whole.add_ms(one.median_ms());
                 recorded.commits.add(commits);
@@ -164,9 +145,9 @@ impl Bench<'_> {
         Ok(recorded)
     }
 
-    fn request(&self, process: ProcessId) -> StartRequest {
+    fn request(&self) -> StartRequest {
         StartRequest {
-            process,
+            process: self.ids.next(),
             program: Program::Arguments(vec!["/bin/sleep".into(), SLEEP.into()]),
             directory: self.folder.to_owned(),
             environment: Vec::new(),
@@ -184,10 +165,10 @@ impl Bench<'_> {
             .started
             .chunks(self.started.len().div_ceil(AT_ONCE).max(1))
         {
-            let (processes, shims) = (processes.to_vec(), self.shims.clone());
+            let (processes, shims) = (processes.to_vec(), self.line.processes.clone());
             ends.spawn(async move {
                 for process in processes {
-                    end(&shims, process).await?;
+                    end(&*shims, process).await?;
                 }
                 anyhow::Ok(())
             });
@@ -199,7 +180,7 @@ impl Bench<'_> {
     }
 }
 
-async fn end(shims: &ShimProcesses, process: ProcessId) -> anyhow::Result<()> {
+async fn end(shims: &dyn Processes, process: ProcessId) -> anyhow::Result<()> {
     // One that could not be started has no folder, and nothing to end.
     if shims.kill(process, Duration::ZERO).await.is_err() {
         return Ok(());
@@ -215,10 +196,18 @@ async fn end(shims: &ShimProcesses, process: ProcessId) -> anyhow::Result<()> {
         .with_context(|| format!("process {process} does not end"))?
 }
 
-/// A watcher, and the journal of what it commits.
-struct Watched {
-    watcher: Watcher,
-    journal: Arc<Journal>,
+fn sleeper() -> StartCall {
+    StartCall {
+        command: format!("exec sleep {SLEEP}"),
+        ..StartCall::default()
+    }
+}
+
+fn process_of(answer: ToolAnswer) -> anyhow::Result<ProcessId> {
+    match answer {
+        ToolAnswer::Started { process } => Ok(process),
+        other => bail!("it was not started: {other:?}"),
+    }
 }
 
 #[derive(Default)]

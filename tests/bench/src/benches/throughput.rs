@@ -67,7 +67,8 @@ pub async fn run(place: &Place) -> anyhow::Result<Figures> {
     figures.add("commits_per_message", commits as f64 / messages);
     figures.add("reads_per_message", reads as f64 / messages);
     figures.add("gateway_cpu_us", cpu.gateway / messages);
-    figures.add("store_cpu_us", cpu.store / messages);
+    figures.add("writer_cpu_us", cpu.writer / messages);
+    figures.add("readers_cpu_us", cpu.readers / messages);
     figures.add("simulator_cpu_us", cpu.simulator / messages);
     Ok(figures)
 }
@@ -86,6 +87,7 @@ impl Agent for Echo {
     ) -> Result<TurnAnswer, AgentError> {
         let text = match request.about {
             TurnAbout::Person { text, .. } => text,
+            TurnAbout::Delegated { task, .. } => task,
             TurnAbout::Background { plain, .. } => plain,
         };
         Ok(TurnAnswer { text })

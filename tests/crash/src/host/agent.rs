@@ -65,6 +65,9 @@ async fn start(words: &str, tools: &dyn Toolbox) -> Result<(ProcessId, String), 
         notify: true,
         watch: Vec::new(),
         window: None,
+        service: false,
+        input: false,
+        terminal: false,
     };
     match tools.call(ToolCall::Start(call)).await? {
         ToolAnswer::Started { process } => {
@@ -154,7 +157,7 @@ impl Agent for ScriptedAgent {
     ) -> Result<TurnAnswer, AgentError> {
         let stalls = match &request.about {
             TurnAbout::Person { .. } => Stall::Foreground,
-            TurnAbout::Background { .. } => Stall::Background,
+            TurnAbout::Background { .. } | TurnAbout::Delegated { .. } => Stall::Background,
         };
         if self.stall == Some(stalls) {
             cancel.cancelled().await;
@@ -171,6 +174,7 @@ impl Agent for ScriptedAgent {
             TurnAbout::Background { items, plain, .. } => {
                 Ok(background(request.session, items, plain))
             }
+            TurnAbout::Delegated { .. } => Err(AgentError::Failed("nobody delegates here".into())),
         }
     }
 

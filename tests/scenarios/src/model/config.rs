@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 
 use super::span;
 
+/// The scenario's own steps say when a policy fires.
+const DAY: Duration = Duration::from_secs(86_400);
+
 /// Settings as they were written; every one of them is known to be good.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
@@ -73,8 +76,9 @@ fn set(all: &mut Configured, name: &str, value: &Value) -> Result<(), String> {
                 value,
                 &[
                     ("off", AutoReset::Off),
-                    ("idle", AutoReset::Idle),
-                    ("daily", AutoReset::Daily),
+                    ("idle", AutoReset::Idle { after: DAY }),
+                    // The scenario says when it fires.
+                    ("daily", AutoReset::Idle { after: DAY }),
                 ],
             )?;
         }
@@ -116,9 +120,9 @@ fn set(all: &mut Configured, name: &str, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn word<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<T, String> {
+fn word<T: Clone>(value: &Value, words: &[(&str, T)]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
-    found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+    found.map(|(_, meaning)| meaning.clone()).ok_or_else(|| {
         let allowed: Vec<_> = words.iter().map(|(word, _)| *word).collect();
         format!("{value} is none of {}", allowed.join(", "))
     })

@@ -1,0 +1,145 @@
+//! Upkeep: automatic resets that are due, and output that has been kept for long enough.
+//!
+//! **Invariant:** a reset is only proposed here; the conversation's own task decides whether it may happen (OWN-15). The output of a result
+//! that nobody was told of yet is never removed.
+//! **Absent on purpose:** haste. It looks once a minute, at a few rows that an index finds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use homing_domain::session::Boundary;
+use homing_domain::time::Timestamp;
+use homing_ports::processes::ProcessError;
+use homing_ports::store::{Change, StoreError};
+use jiff::tz::TimeZone;
+use jiff::{ToSpan, ZonedDateTime};
+
+use crate::conversation::Wake;
+use crate::inside::Inside;
+use crate::settings::AutoReset;
+
+/// Pause between two looks.
+const EVERY: Duration = Duration::from_secs(60);
+/// Rows of one look.
+const AT_ONCE: u32 = 500;
+
+/// Runs until the gateway stops.
+pub(crate) async fn run(inside: Arc<Inside>) {
+    loop {
+        let pause = inside.clock.sleep_until(inside.now().plus(EVERY));
+        if inside.stopping.run_until_cancelled(pause).await.is_none() {
+            return;
+        }
+        if let Err(error) = look(&inside).await {
+            tracing::warn!(%error, "upkeep could not ask the store; it will the next time");
+        }
+    }
+}
+
+async fn look(inside: &Arc<Inside>) -> Result<(), StoreError> {
+    propose_resets(inside).await?;
+    forget_output(inside).await
+}
+
+async fn propose_resets(inside: &Arc<Inside>) -> Result<(), StoreError> {
+    let Some((before, why)) = due(&inside.settings.reset, inside.now()) else {
+        return Ok(());
+    };
+    for conversation in inside.store.idle_conversations(before, AT_ONCE).await? {
+        let (answer, _nobody_asks) = tokio::sync::oneshot::channel();
+        inside
+            .mailboxes
+            .wake(inside, conversation, Wake::AutoReset { why, answer });
+    }
+    Ok(())
+}
+
+/// Sessions without activity since then are to be reset, and why. Pure.
+fn due(reset: &AutoReset, now: Timestamp) -> Option<(Timestamp, Boundary)> {
+    match reset {
+        AutoReset::Off => None,
+        AutoReset::Idle { after } => Some((
+            Timestamp(now.millis().saturating_sub(after.as_millis() as i64)),
+            Boundary::Idle,
+        )),
+        AutoReset::Daily { hour, zone } => {
+            Some((last_time_it_was(*hour, zone, now)?, Boundary::Daily))
+        }
+    }
+}
+
+/// The newest moment, not after `now`, at which the clocks of `zone` showed this hour. A day on which they skip it counts from the hour after.
+fn last_time_it_was(hour: u8, zone: &TimeZone, now: Timestamp) -> Option<Timestamp> {
+    let here: ZonedDateTime = jiff::Timestamp::from_millisecond(now.millis())
+        .ok()?
+        .to_zoned_datetime(zone.clone());
+    let at = |day: &ZonedDateTime| {
+        day.date()
+            .at(i8::try_from(hour).ok()?, 0, 0, 0)
+            .to_zoned_datetime(zone.clone())
+            .ok()
+    };
+    let today = at(&here)?;
+    let latest = match today <= here {
+        true => today,
+        false => at(&here.checked_sub(1.day()).ok()?)?,
+    };
+    Some(Timestamp(latest.timestamp().as_millisecond()))
+}
+
+async fn forget_output(inside: &Arc<Inside>) -> Result<(), StoreError> {
+    let keep = inside.settings.keep_output_for.as_millis() as i64;
+    let before = Timestamp(inside.now().millis().saturating_sub(keep));
+    for (process, conversation) in inside.store.output_to_forget(before, AT_ONCE).await? {
+        match inside.processes.forget(process).await {
+            Ok(()) | Err(ProcessError::Unknown(_)) => {
+                // Unmet when somebody was faster, which is as good.
+                let _forgotten = inside
+                    .commit(conversation, vec![Change::ForgetOutput { process }])
+                    .await?;
+            }
+            // What it left behind still runs under its supervisor: later.
+            Err(ProcessError::Running(_)) => {}
+            Err(error) => {
+                tracing::warn!(process.id = %process, %error, "its run folder cannot be removed now")
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn moment(text: &str) -> Timestamp {
+        Timestamp(text.parse::<jiff::Timestamp>().unwrap().as_millisecond())
+    }
+
+    // OWN-15
+    #[test]
+    fn a_day_begins_at_its_hour_in_its_zone() {
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let last = |now: &str| last_time_it_was(4, &berlin, moment(now)).unwrap();
+        assert_eq!(last("2026-11-29T12:00:00Z"), moment("2026-11-29T03:00:00Z"));
+        assert_eq!(last("2026-11-29T02:59:59Z"), moment("2026-11-28T03:00:00Z"));
+        // Summer time.
+        assert_eq!(last("2026-07-01T02:00:00Z"), moment("2026-07-01T02:00:00Z"));
+        // The night in which the clocks go forward at two has no half past two; four is there.
+        assert_eq!(last("2026-03-29T02:00:00Z"), moment("2026-03-29T02:00:00Z"));
+    }
+
+    #[test]
+    fn off_proposes_nothing_and_idle_counts_back() {
+        let now = moment("2026-11-29T12:00:00Z");
+        assert_eq!(due(&AutoReset::Off, now), None);
+        let idle = AutoReset::Idle {
+            after: Duration::from_secs(3_600),
+        };
+        assert_eq!(
+            due(&idle, now),
+            Some((moment("2026-11-29T11:00:00Z"), Boundary::Idle))
+        );
+    }
+}
