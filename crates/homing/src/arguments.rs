@@ -33,6 +33,8 @@ pub enum Command {
     Kill(Kill),
     /// Say why a result was, or was not, posted
     Explain(Explain),
+    /// Check this machine and the data folder, and say what is wrong
+    Doctor(Doctor),
 }
 
 impl Default for Command {
@@ -105,6 +107,15 @@ pub struct Explain {
     pub place: Place,
     /// A notification or a process: its id, or the last characters of it
     pub id: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    #[command(flatten)]
+    pub place: Place,
+    /// Settings (TOML) to check as well
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 #[cfg(test)]

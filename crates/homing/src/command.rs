@@ -1,5 +1,6 @@
 //! The commands, one file each, and what those share that read a store beside a running gateway.
 
+pub mod doctor;
 pub mod explain;
 pub mod kill;
 pub mod log;

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Log(log) => command::log::run(&log),
         Command::Kill(kill) => command::kill::run(&kill),
         Command::Explain(explain) => command::explain::run(&explain),
+        Command::Doctor(doctor) => command::doctor::run(&doctor),
     };
     match done {
         Ok(code) => code,

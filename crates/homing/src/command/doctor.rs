@@ -1,0 +1,243 @@
+//! `homing doctor`: checks this machine and the data folder. Each line says what is so; a line that is not fine says what to do.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use homing_config::Config;
+use homing_ports::store::Queries;
+use serde_json::json;
+
+use super::{block_on, print, reader};
+use crate::arguments::Doctor;
+use crate::data;
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grade {
+    Fine,
+    /// It works, and could be better.
+    Note,
+    Wrong,
+}
+
+struct Finding {
+    grade: Grade,
+    what: &'static str,
+    said: String,
+}
+
+pub fn run(arguments: &Doctor) -> anyhow::Result<ExitCode> {
+    let folder = &arguments.place.data;
+    let mut findings = vec![
+        trees(Path::new("/sys/fs/cgroup")),
+        open_files(),
+        folder_mode(folder),
+    ];
+    findings.extend(arguments.config.as_deref().map(settings));
+    findings.push(store(folder));
+    findings.push(gateway(folder));
+    for finding in &findings {
+        let grade = match finding.grade {
+            Grade::Fine => "ok",
+            Grade::Note => "note",
+            Grade::Wrong => "wrong",
+        };
+        match arguments.place.json {
+            true => print(
+                &json!({"check": finding.what, "grade": grade, "said": finding.said}).to_string(),
+            )?,
+            false => print(&format!("{grade:<6}{:<12}{}", finding.what, finding.said))?,
+        }
+    }
+    let wrong = findings.iter().any(|finding| finding.grade == Grade::Wrong);
+    Ok(if wrong {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// How a whole tree of processes is ended here.
+fn trees(root: &Path) -> Finding {
+    let what = "processes";
+    let unified = root.join("cgroup.controllers").exists();
+    let said = match unified {
+        true => {
+            "a process and everything it started is ended by its group and a sweep of its descendants (cgroup v2 is there, and not used yet)"
+        }
+        false => {
+            "a process and everything it started is ended by its group and a sweep of its descendants; memory and pids are not limited"
+        }
+    };
+    Finding {
+        grade: Grade::Note,
+        what,
+        said: said.to_owned(),
+    }
+}
+
+fn open_files() -> Finding {
+    /// Descriptors of a gateway with 2,000 living processes.
+    const ENOUGH: u64 = 4_096;
+    let what = "open files";
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+    match limit {
+        Some(limit) if limit < ENOUGH => Finding {
+            grade: Grade::Note,
+            what,
+            said: format!(
+                "at most {limit}; more than about {} processes at once will not start (raise LimitNOFILE, or `ulimit -Hn`)",
+                limit / 2
+            ),
+        },
+        Some(limit) => Finding {
+            grade: Grade::Fine,
+            what,
+            said: format!("at most {limit}"),
+        },
+        None => Finding {
+            grade: Grade::Fine,
+            what,
+            said: "no limit".into(),
+        },
+    }
+}
+
+fn folder_mode(folder: &Path) -> Finding {
+    let what = "data folder";
+    let wrong = |said: String| Finding {
+        grade: Grade::Wrong,
+        what,
+        said,
+    };
+    match fs::metadata(folder) {
+        Err(error) => Finding {
+            grade: Grade::Note,
+            what,
+            said: format!("{}: {error}; `homing serve` makes it", folder.display()),
+        },
+        Ok(metadata) if !metadata.is_dir() => wrong(format!(
+            "{} is not a folder; name another with --data",
+            folder.display()
+        )),
+        Ok(metadata) => match metadata.permissions().mode() & 0o077 {
+            0 => Finding {
+                grade: Grade::Fine,
+                what,
+                said: format!("{} is readable by its owner only", folder.display()),
+            },
+            _ => wrong(format!(
+                "{0} can be read by others: `chmod 700 {0}`",
+                folder.display()
+            )),
+        },
+    }
+}
+
+fn settings(path: &Path) -> Finding {
+    let what = "settings";
+    let read = fs::read_to_string(path).map_err(|error| error.to_string());
+    match read.and_then(|text| Config::parse(&text).map_err(|error| error.to_string())) {
+        Ok(_) => Finding {
+            grade: Grade::Fine,
+            what,
+            said: format!("{} can be used", path.display()),
+        },
+        Err(problem) => Finding {
+            grade: Grade::Wrong,
+            what,
+            said: format!("{}: {problem}", path.display()),
+        },
+    }
+}
+
+fn store(folder: &Path) -> Finding {
+    let what = "store";
+    if !data::store_path(folder).exists() {
+        return Finding {
+            grade: Grade::Note,
+            what,
+            said: "there is none yet; `homing serve` makes it".into(),
+        };
+    }
+    let totals = block_on(async { Ok(reader(folder).await?.totals().await?) });
+    match totals {
+        Ok(totals) => {
+            let dead = totals
+                .outbox
+                .iter()
+                .find(|(state, _)| state == "dead")
+                .map_or(0, |(_, count)| *count);
+            let said = format!(
+                "{} conversations, {} living processes, {dead} dead letters",
+                totals.conversations, totals.live_processes
+            );
+            Finding {
+                grade: if dead == 0 { Grade::Fine } else { Grade::Note },
+                what,
+                said,
+            }
+        }
+        Err(error) => Finding {
+            grade: Grade::Wrong,
+            what,
+            said: format!("{error:#}"),
+        },
+    }
+}
+
+fn gateway(folder: &Path) -> Finding {
+    let what = "gateway";
+    match std::os::unix::net::UnixStream::connect(data::control_path(folder)) {
+        Ok(_) => Finding {
+            grade: Grade::Fine,
+            what,
+            said: "runs".into(),
+        },
+        Err(_) => Finding {
+            grade: Grade::Note,
+            what,
+            said: "does not run; `homing serve` starts it".into(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_folder_that_others_can_read_is_wrong_and_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let finding = folder_mode(folder.path());
+        assert!(
+            finding.grade == Grade::Wrong && finding.said.contains("chmod 700"),
+            "{}",
+            finding.said
+        );
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(folder_mode(folder.path()).grade == Grade::Fine);
+        assert!(
+            folder_mode(&folder.path().join("absent"))
+                .said
+                .contains("homing serve")
+        );
+    }
+
+    #[test]
+    fn bad_settings_are_wrong() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("homing.toml");
+        fs::write(&path, "[gateway]\nlisten = \"0.0.0.0:1\"\n").unwrap();
+        let finding = settings(&path);
+        assert!(
+            finding.grade == Grade::Wrong && finding.said.contains("loopback"),
+            "{}",
+            finding.said
+        );
+    }
+}
