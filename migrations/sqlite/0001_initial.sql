@@ -98,6 +98,8 @@ CREATE TABLE inbound (
     window       INTEGER,
     state        TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'taken', 'done')),
     turn         INTEGER,
+    -- Turns that had taken it and were interrupted.
+    attempts     INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
     received_at  INTEGER NOT NULL,
     finished_at  INTEGER,
     CHECK ((state = 'done') = (finished_at IS NOT NULL)),
@@ -206,6 +208,7 @@ CREATE TABLE notifications (
                  CHECK (state IN ('pending', 'claimed', 'held', 'delivered', 'noticed', 'consumed', 'dropped')),
     reason       TEXT,
     content      TEXT NOT NULL,
+    more         INTEGER NOT NULL DEFAULT 0 CHECK (more >= 0),
     held_since   INTEGER,
     attempts     INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
     turn         INTEGER,

@@ -41,7 +41,8 @@ export const newConversation = (name) => call("POST", "conversations", name ? { 
 export const messages = (name) => call("GET", `conversations/${at(name)}/messages`);
 export const send = (name, message) => call("POST", `conversations/${at(name)}/messages`, message);
 export const processes = (name) => call("GET", `processes?conversation=${at(name)}`);
-export const log = (process, from) => call("GET", `processes/${process}/log${from === undefined ? "" : `?from=${from}`}`);
+export const delegations = (name) => call("GET", `delegations?conversation=${at(name)}`);
+export const log = (process, from, limit) => call("GET", `processes/${process}/log?limit=${limit}${from === undefined ? "" : `&from=${from}`}`);
 export const notifications = (name) => call("GET", `notifications?conversation=${at(name)}`);
 export const explain = (notification) => call("GET", `notifications/${notification}`);
 export const openWindow = (conversation, window) => call("POST", "windows", { conversation, window });

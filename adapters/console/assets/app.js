@@ -9,48 +9,43 @@ import * as detail from "./detail.js";
 import { by, keepAges } from "./dom.js";
 import * as live from "./live.js";
 import * as messages from "./messages.js";
+import { soon } from "./soon.js";
+import * as tails from "./tails.js";
 import * as windows from "./window.js";
 import * as work from "./work.js";
 
-const SETTLE = 60;
 const state = { key: null, id: null, writable: false, list: [], pending: null, crowded: false };
 
 // ---- reading again
 
-const reading = { list: null, open: null };
+const failed = (problem) => say(problem.message);
 
-/** Runs `read` soon, once, however often it is asked for; never twice at the same time. */
-function soon(name, read) {
-  if (reading[name]) return void (reading[name].again = true);
-  const run = (reading[name] = { again: false });
-  setTimeout(async () => {
-    try {
-      await read();
-    } catch (problem) {
-      say(problem.message);
-    }
-    reading[name] = null;
-    if (run.again) soon(name, read);
-  }, SETTLE);
-}
-
-const readList = () => soon("list", async () => {
+const readList = soon(async () => {
   state.list = (await api.conversations()).conversations;
   showList();
-});
+}, failed);
 
-const readOpen = () => soon("open", async () => {
+const readOpen = soon(async () => {
   const key = state.key;
   if (!key) return;
-  const [said, ran, told] = await Promise.all([api.messages(key), api.processes(key), api.notifications(key)]);
+  const [found, said, ran, delegated, told] = await Promise.all([
+    api.conversation(key),
+    api.messages(key),
+    api.processes(key),
+    api.delegations(key),
+    api.notifications(key),
+  ]);
   // Another conversation may have been opened meanwhile.
   if (key !== state.key) return;
-  const news = messages.render(key, said.messages, windows.of(key));
+  const running = tails.follow(ran.processes, windows.of(key));
+  const news = messages.render(key, said.messages, running, windows.of(key));
   if (news.length && document.hidden) conversations.alertOf(key);
-  work.render(ran.processes, told.notifications);
+  work.render(ran.processes, delegated.delegations, told.notifications);
+  detail.standing(ran.processes);
+  showSession(found.session_title);
   showWorking(said.turns);
   showTitle();
-});
+}, failed);
 
 function readAll() {
   readList();
@@ -70,6 +65,12 @@ function showTitle() {
   const alerts = conversations.alertCount();
   const name = state.key ? `${by("title").textContent} – Homing` : "Homing";
   document.title = alerts ? `(${alerts}) ${name}` : name;
+}
+
+/** What a person called the session that is current (`/title`). */
+function showSession(title) {
+  by("session-title").hidden = !title;
+  by("session-title").textContent = title ?? "";
 }
 
 function showWorking(turns) {
@@ -113,6 +114,7 @@ async function open(key) {
   by("welcome").hidden = true;
   by("conversation").hidden = false;
   by("title").textContent = found.title;
+  showSession(null);
   by("subtitle").textContent = found.writable ? "" : found.key;
   by("composer").hidden = !found.writable;
   by("read-only").hidden = found.writable;
@@ -143,7 +145,7 @@ const hints = {
   windows: windows.all,
   open() {
     connection("live", false);
-    readAll();
+    this.refresh();
   },
   lost() {
     connection("reconnecting…", true);
@@ -158,11 +160,18 @@ const hints = {
     this.changed(event.conversation);
     showTitle();
   },
+  output(event) {
+    tails.wrote(event.process);
+    detail.wrote(event.process);
+  },
   async gone(window) {
     const key = windows.forget(window);
     if (key === state.key) await openWindow();
   },
-  refresh: readAll,
+  refresh() {
+    readAll();
+    tails.readAll();
+  },
 };
 
 // ---- writing
@@ -300,7 +309,7 @@ async function openFromAddress() {
   state.key = null;
   by("welcome").hidden = false;
   by("conversation").hidden = true;
-  work.render([], []);
+  work.render([], [], []);
   showTitle();
   readList();
 }

@@ -45,6 +45,17 @@ export function show(parent, items, key, make) {
   return added;
 }
 
+/** Closer to its end than this, in pixels, a scrolled element follows what arrives. */
+const NEAR = 80;
+
+/** Makes a change to what `scrolled` shows. Whoever looked at its end looks at its end afterwards; whoever read above is left in peace. */
+export function keepEnd(scrolled, change) {
+  const follows = scrolled.scrollHeight - scrolled.scrollTop - scrolled.clientHeight < NEAR;
+  const result = change();
+  if (follows) scrolled.scrollTop = scrolled.scrollHeight;
+  return result;
+}
+
 /** Text with the little markdown that agents use: fences, `code`, **bold**. Links stay text: nothing here leads elsewhere by a click. */
 export function prose(text) {
   const made = document.createDocumentFragment();

@@ -1,9 +1,8 @@
 // What was said, as a list of items from the API.
 
-import { by, clock, element, prose, show } from "./dom.js";
+import { by, clock, element, keepEnd, prose, show } from "./dom.js";
+import * as tails from "./tails.js";
 
-/** Closer to the end than this, the list follows what arrives. */
-const NEAR = 80;
 /** The conversation that the list shows: its first rendering is history, not news. */
 let shown = null;
 
@@ -34,19 +33,28 @@ function withEchoes(key, messages) {
   return items;
 }
 
+/** Each tail under the answer that said what was started; where none did (a command that is waited for), at the end. */
+function withTails(messages, running) {
+  const items = [...messages];
+  for (const tail of running) {
+    const said = items.findIndex((item) => ["agent", "reply"].includes(item.kind) && item.text.includes(tail.process));
+    items.splice(said < 0 ? items.length : said + 1, 0, tail);
+  }
+  return items;
+}
+
 /** Gives the items that are new to this page and addressed to `window`. */
-export function render(key, messages, window) {
+export function render(key, messages, running, window) {
   const list = by("messages");
   const first = shown !== key;
-  const follows = first || list.scrollHeight - list.scrollTop - list.clientHeight < NEAR;
   if (first) list.replaceChildren();
   shown = key;
-  const added = new Set(show(list, divided(withEchoes(key, messages)), (item) => item.id, line));
+  const items = withTails(divided(withEchoes(key, messages)), running);
+  const added = new Set(keepEnd(list, () => show(list, items, (item) => item.id, line)));
   const news = first ? [] : messages.filter((item) => added.has(item.id) && item.window && item.window === window);
   // What nobody asked for just now is worth a glance; the answer to what was just written is looked at anyway.
   const unasked = news.filter((item) => item.background || item.kind === "notice");
   unasked.forEach((item) => list.querySelector(`[data-key="${item.id}"]`)?.classList.add("news"));
-  if (follows) list.scrollTop = list.scrollHeight;
   return news;
 }
 
@@ -67,6 +75,7 @@ const WHO = { person: "You", waiting: "You", agent: "Agent", reply: "Homing", no
 
 function line(item) {
   if (item.kind === "empty") return empty();
+  if (item.kind === "tail") return tails.line(item);
   if (item.kind === "divider") return element("li", { class: "divider" }, element("span", {}, "a new session begins"));
   if (item.kind === "notification") return block(item);
   const who = item.kind === "person" && item.author ? item.author : WHO[item.kind];

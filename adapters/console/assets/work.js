@@ -3,20 +3,23 @@
 import { age, by, element, show, span } from "./dom.js";
 import * as detail from "./detail.js";
 
-export function render(processes, notifications) {
-  const commands = new Map(processes.map((process) => [process.id, process.command]));
+export function render(processes, delegations, notifications) {
+  const subjects = new Map([...processes.map((one) => [one.id, { command: one.command }]), ...delegations.map((one) => [one.id, { task: one.task }])]);
   const nothing = (id, text) => [{ id, nothing: text }];
+  const card = (make) => (one) => (one.nothing ? element("li", { class: "nothing" }, one.nothing) : make(one));
   show(
     by("processes"),
     processes.length ? processes : nothing("no-processes", "Nothing runs here. Start something with !bg and a command."),
     (one) => one.id,
-    (one) => (one.nothing ? element("li", { class: "nothing" }, one.nothing) : process(one)),
+    card(process),
   );
+  by("delegations-part").hidden = delegations.length === 0;
+  show(by("delegations"), delegations, (one) => one.id, delegation);
   show(
     by("notifications"),
-    notifications.length ? notifications.map((one) => ({ ...one, command: commands.get(one.source) })) : nothing("no-notifications", "When background work ends, what became of its result stands here, with the reason."),
+    notifications.length ? notifications.map((one) => ({ ...one, ...subjects.get(one.source) })) : nothing("no-notifications", "When background work ends, what became of its result stands here, with the reason."),
     (one) => one.id,
-    (one) => (one.nothing ? element("li", { class: "nothing" }, one.nothing) : notification(one)),
+    card(notification),
   );
 }
 
@@ -38,7 +41,27 @@ function process(one) {
       "button",
       { type: "button", class: "card-button", title: one.id, click: () => detail.showLog(one.id) },
       element("code", { class: "command" }, one.command),
-      element("span", { class: "about" }, element("span", { class: `state ${tone}` }, words), when, one.kind === "service" && element("span", { class: "tag" }, "service")),
+      element("span", { class: "about" }, element("span", { class: `state ${tone}` }, words), when, one.kind === "service" && element("span", { class: "tag" }, "service"), one.delegation && element("span", { class: "tag" }, "sub-agent")),
+    ),
+  );
+}
+
+const DELEGATION_TONES = { running: "live", finished: "good", failed: "bad", interrupted: "warn" };
+
+/** Words for how a sub-agent stands. */
+export const delegationStanding = (one) => ({ tone: DELEGATION_TONES[one.state] ?? "", words: one.state });
+
+function delegation(one) {
+  const { tone, words } = delegationStanding(one);
+  const when = one.ended_at === null ? age(one.created_at, "") : element("span", {}, `took ${span(one.ended_at - one.created_at)}`);
+  return element(
+    "li",
+    {},
+    element(
+      "button",
+      { type: "button", class: "card-button", title: one.id, click: () => detail.showDelegation(one) },
+      element("span", { class: "command" }, one.task),
+      element("span", { class: "about" }, element("span", { class: `state ${tone}` }, words), when),
     ),
   );
 }
@@ -52,7 +75,7 @@ function notification(one) {
     element(
       "button",
       { type: "button", class: "card-button", title: one.id, click: () => detail.explain(one.id) },
-      element("span", { class: "command" }, one.command ? element("code", {}, one.command) : one.source),
+      element("span", { class: "command" }, one.command ? element("code", {}, one.command) : (one.task ?? one.source)),
       element(
         "span",
         { class: "about" },

@@ -7,7 +7,9 @@
 //! | `GET conversations/{c}` | one of them, with its session and what runs |
 //! | `GET conversations/{c}/messages?limit` | what was said, and what waits |
 //! | `POST conversations/{c}/messages` `{text, id, window?}` | a person's message; the same `id` again is the same message |
-//! | `GET processes?conversation&limit`, `GET processes/{prc}/log?from&limit` | without a conversation: the newest of all |
+//! | `GET processes?conversation&limit` | without a conversation: the newest of all |
+//! | `GET processes/{prc}/log?from&limit` | what it wrote, as text; `next` is where to read on (see `api/log.rs`) |
+//! | `GET delegations?conversation&limit` | sub-agents: task, state, result |
 //! | `GET notifications?conversation&limit`, `GET notifications/{ntf}` | the second explains: decisions with facts, fate of the answer |
 //! | `GET outbox?conversation&limit` | what left and what is to leave |
 //! | `POST windows` `{conversation, window?}` | opens, answers with the id to use |
@@ -20,6 +22,7 @@
 mod conversations;
 mod explain;
 pub(crate) mod extract;
+mod log;
 mod messages;
 mod timeline;
 mod windows;
@@ -47,7 +50,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
             get(messages::list).post(messages::accept),
         )
         .route("/processes", get(work::processes))
-        .route("/processes/{process}/log", get(work::log))
+        .route("/processes/{process}/log", get(log::read))
+        .route("/delegations", get(work::delegations))
         .route("/notifications", get(work::notifications))
         .route("/notifications/{notification}", get(explain::notification))
         .route("/outbox", get(work::outbox))

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `changed` | `{conversation}`: an id, or the key after a send | every page |
 //! | `message` | `{id, conversation, window, kind}` | only the page of the addressed window (OWN-34) |
+//! | `output` | `{process, conversation}`: it wrote, its log can be read on | only the page of the window that started it |
 //! | `gone` | `{window}`: closed, open it anew | its page, when it connects |
 //! | `refresh` | `{}`: hints were missed, read everything | whoever lagged |
 //!
@@ -21,7 +22,8 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::{Stream, StreamExt, stream};
-use homing_domain::ids::{ConversationId, WindowId};
+use homing_domain::ids::{ConversationId, ProcessId, WindowId};
+use homing_ports::inbox::Wrote;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 use tokio_stream::wrappers::BroadcastStream;
@@ -63,11 +65,14 @@ pub(crate) async fn open(
     }
     // Subscribed before anything is read: what changes from here on is not missed.
     let changes = app.inside.inbox.changes();
+    let outputs = app.inside.inbox.outputs();
     let sent = app.sent.subscribe();
     let (connections, gone) = connect(&app, windows).await;
+    let held = connections.iter().map(|held| held.window).collect();
     let first = Event::default().retry(RETRY).comment("welcome");
     let greeting = stream::iter(std::iter::once(first).chain(gone.into_iter().map(closed)));
     let hints = stream::select(changed(changes), addressed(sent, connections));
+    let hints = stream::select(hints, wrote(outputs, held));
     let events = greeting
         .chain(hints)
         .take_until(app.shutdown.clone().cancelled_owned());
@@ -113,6 +118,17 @@ fn addressed(
     })
 }
 
+/// Of the processes that these windows started. An inside without such hints gives a stream that is over at once.
+fn wrote(outputs: broadcast::Receiver<Wrote>, held: Vec<WindowId>) -> impl Stream<Item = Event> {
+    let of_ours = move |wrote: &Wrote| held.contains(&wrote.window);
+    BroadcastStream::new(outputs).filter_map(move |wrote| {
+        std::future::ready(match wrote {
+            Ok(wrote) => of_ours(&wrote).then(|| output(wrote)),
+            Err(BroadcastStreamRecvError::Lagged(_)) => Some(refresh()),
+        })
+    })
+}
+
 #[derive(Serialize)]
 struct Changed {
     conversation: String,
@@ -124,6 +140,12 @@ struct Message<'a> {
     conversation: &'a str,
     window: WindowId,
     kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Output {
+    process: ProcessId,
+    conversation: ConversationId,
 }
 
 #[derive(Serialize)]
@@ -143,6 +165,16 @@ fn message(sent: &Sent, window: WindowId) -> Event {
             conversation: &sent.conversation,
             window,
             kind: sent.kind.name(),
+        },
+    )
+}
+
+fn output(wrote: Wrote) -> Event {
+    event(
+        "output",
+        &Output {
+            process: wrote.process,
+            conversation: wrote.conversation,
         },
     )
 }

@@ -21,7 +21,7 @@ macro_rules! message {
     ($prefix:literal) => { $crate::columns::list!($prefix; id, session, turn, role, author, text, at) };
 }
 macro_rules! inbound {
-    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, origin, author, text, window, turn, received_at) };
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, origin, author, text, window, turn, received_at, attempts) };
 }
 macro_rules! turn {
     ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, session, lineage, kind, tools, started_at) };
@@ -40,7 +40,7 @@ macro_rules! delegation {
 }
 macro_rules! notification {
     ($prefix:literal) => {
-        $crate::columns::list!($prefix; id, conversation, process, delegation, kind, sequence, state, reason, content, held_since, attempts, turn,
+        $crate::columns::list!($prefix; id, conversation, process, delegation, kind, sequence, state, reason, content, more, held_since, attempts, turn,
             session, created_at, settled_at)
     };
 }

@@ -180,8 +180,9 @@ impl Plan {
                 kind,
                 sequence,
                 content,
+                more,
             } => {
-                self.add_notification(*notification, *source, *kind, *sequence, content);
+                self.add_notification(*notification, *source, *kind, *sequence, content, *more);
             }
             Change::Decide(decision) => self.decide(decision),
             Change::Enqueue(outgoing) => self.enqueue(outgoing),

@@ -224,6 +224,7 @@ pub(crate) fn inbound(fields: &mut Fields<'_>) -> StoreResult<InboundRow> {
         window: fields.id_or_none(WindowId::from_column)?,
         turn: fields.id_or_none(TurnId::from_column)?,
         received_at: fields.moment()?,
+        attempts: fields.small()?,
     })
 }
 
@@ -335,6 +336,7 @@ pub(crate) fn notification(fields: &mut Fields<'_>) -> StoreResult<NotificationR
         state: fields.name(State::parse)?,
         reason: fields.take()?,
         content: fields.take()?,
+        more: fields.small()?,
         held_since: fields.moment_or_none()?,
         attempts: fields.small()?,
         turn: fields.id_or_none(TurnId::from_column)?,

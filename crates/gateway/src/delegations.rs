@@ -209,6 +209,7 @@ fn end(inside: &Inside, id: DelegationId, state: DelegationState, result: String
             kind: Kind::Delegation,
             sequence: 0,
             content: result,
+            more: 0,
         },
     ]
 }

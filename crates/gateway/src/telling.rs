@@ -76,6 +76,7 @@ fn told<'a>(open: &'a OpenNotification, parts: &'a Parts) -> Told<'a> {
         return told;
     }
     told.matched_lines = &parts.lines;
+    told.suppressed = u64::from(open.notification.more);
     if let Some(process) = &open.process {
         told.ending = process.ending;
         told.ran_for = process

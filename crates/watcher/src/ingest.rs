@@ -1,14 +1,14 @@
 //! Ends: read from the run folder, recorded with the last output and the notification in one transaction (OWN-24).
 
 use homing_domain::ids::{NotificationId, ProcessId};
-use homing_domain::notification::Kind;
+use homing_domain::notification::{Kind, State};
 use homing_domain::process::{Ending, LostReason};
 use homing_ports::crash;
 use homing_ports::processes::{ExitRecord, Fate, ProcessError};
-use homing_ports::store::{Change, Committed, Source, StoreError};
+use homing_ports::store::{Change, Committed, Decision, Source, StoreError};
 
 use crate::live::Live;
-use crate::scan::AtTheEnd;
+use crate::scan::{AtTheEnd, LINES_KEPT};
 use crate::service::Watcher;
 
 /// Bytes of output that go into the store with an exit, for the block and the notice.
@@ -25,6 +25,8 @@ enum IngestError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Process(#[from] ProcessError),
+    #[error("{0}")]
+    Moved(String),
 }
 
 impl Watcher {
@@ -100,6 +102,7 @@ impl Watcher {
                 }
             }
         };
+        let untold = self.take_back_pending(process, live, matches).await?;
         let mut changes = vec![Change::ProcessEnded {
             process,
             ending: record.ending,
@@ -107,13 +110,64 @@ impl Watcher {
             output_total: record.output_total,
             output_tail: tail,
         }];
-        changes.extend(self.ending_notification(process, live, &record, &matches));
-        let committed = self.commit(live.conversation, changes).await?;
-        if let Committed::Unmet { what, .. } = committed {
-            tracing::debug!(process.id = %process, what, "its end was recorded before");
+        changes.extend(self.ending_notification(process, live, &record, &untold));
+        changes.extend(untold.settled);
+        match self.commit(live.conversation, changes).await? {
+            Committed::Done => {}
+            Committed::Unmet { index: 0, what } => {
+                tracing::debug!(process.id = %process, what, "its end was recorded before")
+            }
+            // A match that was to be folded in has just been told: look again.
+            Committed::Unmet { what, .. } => return Err(IngestError::Moved(what)),
         }
         tracing::info!(process.id = %process, ending = %record.ending, "a process has ended");
         Ok(Ingested::Recorded)
+    }
+
+    /// OWN-84: matches that wait to be told when the process ends are told with its end, not beside it.
+    async fn take_back_pending(
+        &self,
+        process: ProcessId,
+        live: &Live,
+        matches: AtTheEnd,
+    ) -> Result<Untold, IngestError> {
+        let mut untold = Untold {
+            matches: matches.untold,
+            lines: matches.lines,
+            switched_off: matches.limiter.switched_off,
+            settled: Vec::new(),
+        };
+        if live.patterns.is_none() || live.is_foreground() {
+            return Ok(untold);
+        }
+        let told = self
+            .store()
+            .notifications_of(Source::Process(process))
+            .await?;
+        for row in told.into_iter().rev() {
+            let waits = matches!(row.state, State::Pending | State::Held);
+            let is_match = matches!(row.kind, Kind::Matched | Kind::WatchOff);
+            if !(waits && is_match) {
+                continue;
+            }
+            let lines: Vec<String> = row.content.lines().map(str::to_owned).collect();
+            untold.matches = untold
+                .matches
+                .saturating_add(lines.len() as u32)
+                .saturating_add(row.more);
+            untold.lines.splice(0..0, lines);
+            untold.settled.push(Change::Decide(Decision {
+                notification: row.id,
+                from: row.state,
+                to: State::Consumed,
+                reason: Some("told_at_the_end".into()),
+                facts: "the process ended before it was told; it is told with the end".into(),
+                turn: None,
+                failed_attempt: false,
+            }));
+        }
+        untold.lines.truncate(LINES_KEPT);
+        Ok(untold)
     }
 
     /// One notification at the end: not a match and a completion (OWN-84).
@@ -122,25 +176,25 @@ impl Watcher {
         process: ProcessId,
         live: &Live,
         record: &ExitRecord,
-        matches: &AtTheEnd,
+        untold: &Untold,
     ) -> Option<Change> {
         if live.is_foreground() {
             return None;
         }
-        let wants_end = live.notifies() || matches.limiter.switched_off;
-        let (kind, sequence) = match record.ending {
-            Ending::Lost(_) if wants_end || live.patterns.is_some() => (Kind::Lost, 0),
-            _ if wants_end => (Kind::Completed, 0),
-            // Its life of watch notifications does not end with a match that nobody hears of.
-            _ if matches.untold > 0 => (Kind::Matched, matches.limiter.told + 1),
-            _ => return None,
+        // What matched and was not told yet, or no more, is told with the end, whoever asked for what (OWN-83, 84).
+        let wanted = live.notifies() || untold.switched_off || untold.matches > 0;
+        let kind = match record.ending {
+            Ending::Lost(_) if wanted || live.patterns.is_some() => Kind::Lost,
+            Ending::Code(_) | Ending::Signal(_) if wanted => Kind::Completed,
+            Ending::Lost(_) | Ending::Code(_) | Ending::Signal(_) => return None,
         };
         Some(Change::AddNotification {
             notification: self.ids().next::<NotificationId>(),
             source: Source::Process(process),
             kind,
-            sequence,
-            content: content(matches),
+            sequence: 0,
+            content: untold.lines.join("\n"),
+            more: untold.matches.saturating_sub(untold.lines.len() as u32),
         })
     }
 
@@ -163,6 +217,7 @@ impl Watcher {
                 kind: Kind::Lost,
                 sequence: 0,
                 content: failure,
+                more: 0,
             });
         }
         let _unmet_if_recorded = self.commit(live.conversation, changes).await?;
@@ -183,12 +238,11 @@ impl Watcher {
     }
 }
 
-/// The lines that were not told, and how many there were more (OWN-81, 83).
-fn content(matches: &AtTheEnd) -> String {
-    let more = matches.untold.saturating_sub(matches.lines.len() as u32);
-    let mut lines = matches.lines.clone();
-    if more > 0 {
-        lines.push(format!("({more} more lines matched)"));
-    }
-    lines.join("\n")
+/// Matches that nobody was told of when the process ended.
+struct Untold {
+    matches: u32,
+    lines: Vec<String>,
+    switched_off: bool,
+    /// Notifications that are told with the end instead.
+    settled: Vec<Change>,
 }

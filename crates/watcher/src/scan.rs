@@ -17,7 +17,7 @@ use crate::service::Watcher;
 /// Output is scanned in pieces of this size.
 const SCAN_CHUNK: usize = 256 * 1024;
 /// Matched lines kept in one notification.
-const LINES_KEPT: usize = 10;
+pub(crate) const LINES_KEPT: usize = 10;
 
 /// What is found at the end of a process.
 pub(crate) struct AtTheEnd {
@@ -97,18 +97,19 @@ impl Watcher {
         let mut lines = watching.watched.lines.clone();
         lines.extend(found.lines);
         lines.truncate(LINES_KEPT);
-        let kind = match action {
-            Action::Tell { .. } => Some(Kind::Matched),
-            Action::SwitchOff { .. } => Some(Kind::WatchOff),
+        let told = match action {
+            Action::Tell { matches } => Some((Kind::Matched, matches)),
+            Action::SwitchOff { matches } => Some((Kind::WatchOff, matches)),
             Action::Wait(_) | Action::Count => None,
         };
         let mut changes = Vec::with_capacity(2);
-        if let Some(kind) = kind {
+        if let Some((kind, matches)) = told {
             changes.push(Change::AddNotification {
                 notification: self.ids().next::<NotificationId>(),
                 source: Source::Process(process),
                 kind,
                 sequence: limiter.told,
+                more: matches.saturating_sub(lines.len() as u32),
                 content: lines.join("\n"),
             });
             lines = Vec::new();
@@ -118,7 +119,7 @@ impl Watcher {
             limiter,
             lines,
         };
-        if watched == watching.watched && kind.is_none() {
+        if watched == watching.watched && told.is_none() {
             self.wait(process, watching, action);
             return Ok(());
         }
@@ -132,7 +133,7 @@ impl Watcher {
                 tracing::debug!(process.id = %process, what, "a match was recorded before")
             }
         }
-        if kind.is_some() {
+        if told.is_some() {
             self.wake(live.conversation);
         }
         self.wait(process, watching, action);

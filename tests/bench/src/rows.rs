@@ -158,6 +158,7 @@ impl Rows {
                 kind: Kind::Completed,
                 sequence: 0,
                 content: String::new(),
+                more: 0,
             },
         ];
         (notification, changes)

@@ -362,5 +362,6 @@ pub fn says(notification: NotificationId, process: ProcessId) -> Change {
         kind: Kind::Completed,
         sequence: 0,
         content: String::new(),
+        more: 0,
     }
 }

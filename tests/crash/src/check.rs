@@ -44,6 +44,8 @@ pub struct Figures {
     /// Messages and commands that were accepted and never answered, though no boundary came after them.
     pub unanswered: u64,
     pub dead_letters: u64,
+    /// Errors in the gateway's log: no fault by itself, but nothing here should cause one.
+    pub errors_logged: u64,
 }
 
 impl Figures {
@@ -69,6 +71,7 @@ impl Figures {
             ),
             (&mut self.unanswered, other.unanswered),
             (&mut self.dead_letters, other.dead_letters),
+            (&mut self.errors_logged, other.errors_logged),
         ];
         for (sum, more) in fields {
             *sum += more;
@@ -87,6 +90,8 @@ pub struct Found {
     pub figures: Figures,
     /// One sentence per fault.
     pub faults: Vec<String>,
+    /// What the gateway logged as an error.
+    pub errors: Vec<String>,
 }
 
 /// Kinds of faults, each with its figure.
@@ -137,6 +142,8 @@ pub async fn check(world: &World, shims_killed: &BTreeSet<ProcessId>) -> anyhow:
     let journal = journal(&world.journal())?;
     let mut found = Found::default();
     found.figures.posted = posts.all.len() as u64;
+    found.errors = errors(&world.log())?;
+    found.figures.errors_logged = found.errors.len() as u64;
     count(&facts, &mut found);
     processes::check(&facts, &ledger, &journal, shims_killed, &mut found);
     told::check(&facts, &posts, &ledger, &mut found);
@@ -151,6 +158,13 @@ fn journal(path: &Path) -> anyhow::Result<Vec<String>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error).context("reading the journal of runs"),
     }
+}
+
+fn errors(log: &Path) -> anyhow::Result<Vec<String>> {
+    let text = std::fs::read(log).context("reading the gateway's log")?;
+    let text = String::from_utf8_lossy(&text);
+    let errors = text.lines().filter(|line| line.contains(" ERROR ") || line.contains("panicked"));
+    Ok(errors.map(str::to_owned).collect())
 }
 
 fn count(facts: &Facts, found: &mut Found) {

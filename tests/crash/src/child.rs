@@ -3,7 +3,6 @@
 //! **Invariant:** once [`Child::kill`] or [`Child::ended`] has returned, the process is gone: it has been waited for.
 
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -22,7 +21,7 @@ pub const START_LIMIT: Duration = Duration::from_secs(30);
 pub struct Child {
     process: tokio::process::Child,
     /// Closed when this is dropped: then the child ends as well.
-    _input: ChildStdin,
+    input: ChildStdin,
     begun: Instant,
     ready: Option<JoinHandle<Option<Instant>>>,
 }
@@ -52,7 +51,7 @@ impl Child {
         });
         Ok(Child {
             process,
-            _input: input,
+            input,
             begun,
             ready: Some(ready),
         })
@@ -75,16 +74,17 @@ impl Child {
         Ok(self.process.wait().await?)
     }
 
+    /// Lets it end by itself, and so lets a tracer in front of it write down everything.
+    pub async fn let_go(self) -> anyhow::Result<ExitStatus> {
+        let Child {
+            mut process, input, ..
+        } = self;
+        drop(input);
+        let ended = tokio::time::timeout(START_LIMIT, process.wait()).await;
+        Ok(ended.context("it does not end")??)
+    }
+
     pub async fn ended(&mut self) -> anyhow::Result<ExitStatus> {
         Ok(self.process.wait().await?)
     }
-
-    pub fn pid(&self) -> Option<u32> {
-        self.process.id()
-    }
-}
-
-/// Whether it was our SIGKILL.
-pub fn was_killed(status: ExitStatus) -> bool {
-    status.signal() == Some(9)
 }

@@ -99,6 +99,7 @@ pub async fn run(options: Options) -> anyhow::Result<bool> {
         total.crashes += outcome.crashes;
         total.shim_kills += outcome.shim_kills;
         total.recoveries.extend(outcome.recoveries);
+        report::faults(&format!("seed {seed}, logged"), &outcome.found.errors);
         if !outcome.found.faults.is_empty() {
             sound = false;
             report::faults(&format!("seed {seed}"), &outcome.found.faults);

@@ -17,4 +17,5 @@ pub mod programs;
 pub mod random;
 pub mod report;
 pub mod shims;
+pub mod trace;
 pub mod world;

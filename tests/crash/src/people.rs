@@ -163,7 +163,8 @@ impl People {
             72..80 => self.resume(thread, random),
             80..86 => self.command(thread, "/compress"),
             86..98 => self.use_random_program(thread, random),
-            _ => self.command(thread, "/ps"),
+            98 => self.command(thread, "/ps"),
+            _ => self.command(thread, "/status"),
         }
     }
 

@@ -72,6 +72,8 @@ impl Planted {
     fn kill(self) -> Kill {
         match self {
             Planted::LostAsSuccess => Kill::Both,
+            // It takes its time, so the gateway has to live.
+            Planted::BesideTheOutbox => Kill::Shim,
             _ => Kill::Gateway,
         }
     }

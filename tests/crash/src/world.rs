@@ -56,6 +56,10 @@ impl World {
         self.path.join("data")
     }
 
+    pub fn log(&self) -> PathBuf {
+        self.path.join("gateway.log")
+    }
+
     pub fn journal(&self) -> PathBuf {
         self.path.join("runs")
     }
@@ -83,7 +87,7 @@ impl World {
             stall: how.stall,
             planted: self.planted,
         };
-        Child::start(before, &options, &self.path.join("gateway.log"))
+        Child::start(before, &options, &self.log())
     }
 
     pub async fn reader(&self) -> anyhow::Result<SqliteReader> {

@@ -1,11 +1,48 @@
-use homing_model::{bug::Bug, check, settings, state::Left, Homing};
+use homing_model::{Homing, bug, bug::Bug, check, rules::Rule, scenes};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 fn main() {
-    let a: Vec<u8> = std::env::args().skip(1).map(|x| x.parse().unwrap()).collect();
-    let left = Left { commands: a[1], messages: a[2], compressions: a[3], crashes: a[4], mishaps: a[5], waits: a[6], windows: a[7] };
-    let t = Instant::now();
-    let f = check(Homing::new(Bug::None, left, vec![settings()[a[0] as usize]]), NonZeroUsize::new(2).unwrap(), Duration::from_secs(100));
-    println!("{a:?} states {} unique {} depth {} complete {} {:.1}s", f.states, f.unique, f.depth, f.complete, t.elapsed().as_secs_f64());
-    for (r, s) in f.broken { println!("BROKEN {r}\n   {}", s.join(" ")); }
+    let two = NonZeroUsize::new(2).unwrap();
+    for s in scenes::quick().into_iter().chain(scenes::full()) {
+        let t = Instant::now();
+        let f = check(
+            Homing::new(Bug::None, vec![s]),
+            &Rule::ALL,
+            two,
+            Duration::from_secs(100),
+        );
+        println!(
+            "{:?} states {} unique {} depth {} complete {} {:.1}s",
+            s.left,
+            f.states,
+            f.unique,
+            f.depth,
+            f.complete,
+            t.elapsed().as_secs_f64()
+        );
+        for (r, s) in f.broken {
+            println!("BROKEN {r}\n   {}", s.join(" "));
+        }
+    }
+    for p in bug::planted() {
+        let f = check(
+            Homing::new(p.bug, vec![p.scene]),
+            &[p.rule],
+            two,
+            Duration::from_secs(100),
+        );
+        println!(
+            "{:?} {} unique {}",
+            p.bug,
+            if f.broken.contains_key(p.rule.sentence()) {
+                "caught"
+            } else {
+                "MISSED"
+            },
+            f.unique
+        );
+        for (r, s) in f.broken {
+            println!("   {r}\n      {}", s.join(" "));
+        }
+    }
 }

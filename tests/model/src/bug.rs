@@ -1,6 +1,8 @@
 //! Known-bad variants. Each must break a rule, or the model sees too little.
 
 use crate::rules::Rule;
+use crate::scenes::{QUIET, Scene, USUAL};
+use crate::state::Left;
 
 /// How this model differs from the true one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,26 +45,128 @@ pub enum Bug {
     RestartCancelsIdle,
 }
 
-impl Bug {
-    /// Every one but none, with the rule that is expected to find it.
-    pub const PLANTED: [(Bug, Rule); 18] = [
-        (Bug::CheckThenSend, Rule::QuietAfterConfirmation),
-        (Bug::AcknowledgeFirst, Rule::DeliveredIsInHistory),
-        (Bug::HistoryFirst, Rule::OnceIntoHistory),
-        (Bug::ReplyOutsideTheOutbox, Rule::QuietAfterConfirmation),
-        (Bug::SendingIsQueuedAtRestart, Rule::NoRepeat),
-        (Bug::RestartKeepsClosed, Rule::ClosedDoesNotLeave),
-        (Bug::BoundaryKeepsQueued, Rule::ClosedDoesNotLeave),
-        (Bug::StaleRetry, Rule::ClosedDoesNotLeave),
-        (Bug::ForeignConsumption, Rule::ConsumedByRight),
-        (Bug::FollowsTheKey, Rule::OwnLineageOnly),
-        (Bug::SkipsTheFirst, Rule::Order),
-        (Bug::RestartReopens, Rule::SettledStays),
-        (Bug::RenewsHolds, Rule::Settles),
-        (Bug::HeldIsNotJudged, Rule::Settles),
-        (Bug::ForgetsUncertain, Rule::NoRepeat),
-        (Bug::ConsumesWhileTold, Rule::ConsumedByRight),
-        (Bug::KillIsForgotten, Rule::ConsumedByRight),
-        (Bug::RestartCancelsIdle, Rule::CancelledByAPerson),
-    ];
+/// A bug, the rule that must find it, and a scene that is large enough for that.
+#[derive(Debug, Clone, Copy)]
+pub struct Planted {
+    pub bug: Bug,
+    pub rule: Rule,
+    pub scene: Scene,
+}
+
+/// Every one but none.
+pub fn planted() -> Vec<Planted> {
+    let silent = Left {
+        messages: 0,
+        ..QUIET
+    };
+    let command = Left {
+        commands: 1,
+        ..silent
+    };
+    let told = |bug, rule, left| Planted {
+        bug,
+        rule,
+        scene: Scene {
+            setting: USUAL,
+            left,
+        },
+    };
+    use Bug::*;
+    vec![
+        told(CheckThenSend, Rule::QuietAfterConfirmation, command),
+        told(
+            AcknowledgeFirst,
+            Rule::DeliveredIsInHistory,
+            Left {
+                crashes: 1,
+                ..silent
+            },
+        ),
+        told(
+            HistoryFirst,
+            Rule::OnceIntoHistory,
+            Left {
+                crashes: 1,
+                ..silent
+            },
+        ),
+        told(ReplyOutsideTheOutbox, Rule::QuietAfterConfirmation, command),
+        told(
+            SendingIsQueuedAtRestart,
+            Rule::NoRepeat,
+            Left {
+                crashes: 1,
+                ..silent
+            },
+        ),
+        told(
+            RestartKeepsClosed,
+            Rule::ClosedDoesNotLeave,
+            Left {
+                crashes: 1,
+                ..command
+            },
+        ),
+        told(BoundaryKeepsQueued, Rule::ClosedDoesNotLeave, command),
+        told(
+            StaleRetry,
+            Rule::ClosedDoesNotLeave,
+            Left {
+                mishaps: 1,
+                ..command
+            },
+        ),
+        told(
+            ForeignConsumption,
+            Rule::ConsumedByRight,
+            Left {
+                messages: 1,
+                ..command
+            },
+        ),
+        told(FollowsTheKey, Rule::OwnLineageOnly, command),
+        told(SkipsTheFirst, Rule::Order, QUIET),
+        told(
+            RestartReopens,
+            Rule::SettledStays,
+            Left {
+                crashes: 1,
+                ..silent
+            },
+        ),
+        told(RenewsHolds, Rule::Settles, command),
+        told(HeldIsNotJudged, Rule::Settles, command),
+        told(
+            ForgetsUncertain,
+            Rule::NoRepeat,
+            Left {
+                mishaps: 2,
+                ..command
+            },
+        ),
+        told(
+            ConsumesWhileTold,
+            Rule::ConsumedByRight,
+            Left {
+                mishaps: 1,
+                ..silent
+            },
+        ),
+        told(
+            KillIsForgotten,
+            Rule::ConsumedByRight,
+            Left {
+                crashes: 1,
+                ..command
+            },
+        ),
+        told(
+            RestartCancelsIdle,
+            Rule::CancelledByAPerson,
+            Left {
+                crashes: 1,
+                ..command
+            },
+        ),
+    ]
 }

@@ -168,7 +168,7 @@ impl State {
     fn waiting_for_a_verdict(&self, bug: Bug) -> impl Iterator<Item = usize> + use<> {
         let told = match self.memory.as_ref().and_then(|memory| memory.turn) {
             Some(Turn::Background { told, .. }) => told,
-            Some(Turn::Foreground { .. }) | None => Set::default(),
+            Some(Turn::Foreground { .. }) | None => self.told_unfinished(),
         };
         let works = self.store.works;
         (0..NOTIFICATIONS).filter(move |number| {
@@ -178,6 +178,14 @@ impl State {
             let seen = bug != Bug::HeldIsNotJudged || open != Some(Standing::Held);
             open.is_some() && seen && !told.has(*number)
         })
+    }
+
+    /// What a planted bug is still at.
+    fn told_unfinished(&self) -> Set {
+        match self.memory.as_ref().and_then(|memory| memory.unfinished) {
+            Some(Unfinished::Enter { told, .. } | Unfinished::Mark { told }) => told,
+            Some(Unfinished::Send(_) | Unfinished::Stop(_)) | None => Set::default(),
+        }
     }
 
     /// Moves a notification; the only way to.
@@ -267,6 +275,7 @@ impl State {
                 state: work.standing.unwrap_or(Standing::Pending),
                 reason: None,
                 content: String::new(),
+                more: 0,
                 held_since,
                 attempts: work.attempts.into(),
                 turn: None,

@@ -14,38 +14,38 @@ pub mod bug;
 mod calm;
 mod commands;
 mod judging;
+mod reached;
 pub mod rules;
+pub mod scenes;
 mod sending;
 pub mod state;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use homing_domain::outbox::Repeats;
-use homing_domain::verdict::{AfterAutoReset, WhenAway};
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
 pub use action::Action;
 use bug::Bug;
 use rules::Rule;
-use state::{Left, Process, Setting, State, Unfinished};
+use scenes::Scene;
+use state::{Process, State, Unfinished};
 
 /// The system, with its bounds.
 #[derive(Debug, Clone)]
 pub struct Homing {
     pub bug: Bug,
-    pub left: Left,
-    pub settings: Vec<Setting>,
+    /// Each is walked through; they share nothing.
+    pub scenes: Vec<Scene>,
     actions: Vec<Action>,
 }
 
 impl Homing {
-    pub fn new(bug: Bug, left: Left, settings: Vec<Setting>) -> Homing {
+    pub fn new(bug: Bug, scenes: Vec<Scene>) -> Homing {
         Homing {
             bug,
-            left,
-            settings,
+            scenes,
             actions: Action::all(),
         }
     }
@@ -165,16 +165,18 @@ impl Model for Homing {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        let first = |setting| State::first(setting, self.left);
-        self.settings.iter().copied().map(first).collect()
+        let first = |scene: &Scene| State::first(scene.setting, scene.left);
+        self.scenes.iter().map(first).collect()
     }
 
+    /// Where a rule is broken the path ends, so that it is as short as it can be.
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        actions.extend(
-            self.actions
-                .iter()
-                .filter(|action| is_thinkable(state, **action) && action.pay(state.left).is_some()),
-        );
+        if state.broken.any() {
+            return;
+        }
+        let possible =
+            |action: &&Action| is_thinkable(state, **action) && action.pay(state.left).is_some();
+        actions.extend(self.actions.iter().filter(possible));
     }
 
     fn next_state(&self, state: &State, action: Action) -> Option<State> {
@@ -188,7 +190,7 @@ impl Model for Homing {
         let by = |rule: Rule, condition: fn(&Homing, &State) -> bool| {
             Property::always(rule.sentence(), condition)
         };
-        vec![
+        let mut properties = vec![
             by(
                 Rule::QuietAfterConfirmation,
                 kept::<{ Rule::QuietAfterConfirmation as u8 }>,
@@ -217,7 +219,9 @@ impl Model for Homing {
                 Rule::CancelledByAPerson,
                 kept::<{ Rule::CancelledByAPerson as u8 }>,
             ),
-        ]
+        ];
+        properties.extend(reached::all());
+        properties
     }
 }
 
@@ -234,68 +238,40 @@ pub struct Found {
     pub depth: usize,
     /// The rules that were broken, each with the steps that lead there.
     pub broken: BTreeMap<&'static str, Vec<String>>,
+    /// What the rules are about and no state showed: a rule about what never happens says nothing.
+    pub unreached: Vec<&'static str>,
     /// Whether all there is within the bounds was seen.
     pub complete: bool,
 }
 
-/// Walks through everything within the bounds, or until a rule is broken.
-pub fn check(model: Homing, threads: NonZeroUsize, at_most: Duration) -> Found {
+/// Walks through everything within the bounds, or until these rules are broken.
+pub fn check(model: Homing, until: &[Rule], threads: NonZeroUsize, at_most: Duration) -> Found {
+    let begun = Instant::now();
     let checker = model
         .checker()
         .threads(threads.get())
         .timeout(at_most)
-        .finish_when(HasDiscoveries::AnyFailures)
+        .finish_when(HasDiscoveries::AllOf(
+            until.iter().map(|rule| rule.sentence()).collect(),
+        ))
         .spawn_bfs()
         .join();
-    let broken = checker
-        .discoveries()
-        .into_iter()
-        .map(|(rule, path)| {
-            let steps = path
-                .into_actions()
-                .into_iter()
-                .map(|action| format!("{action:?}"));
-            (rule, steps.collect())
-        })
-        .collect();
+    let mut broken = BTreeMap::new();
+    let mut unreached = reached::names();
+    for (name, path) in checker.discoveries() {
+        if Rule::of_sentence(name).is_none() {
+            unreached.retain(|reached| *reached != name);
+            continue;
+        }
+        let steps = path.into_actions().into_iter();
+        broken.insert(name, steps.map(|action| format!("{action:?}")).collect());
+    }
     Found {
         states: checker.state_count(),
         unique: checker.unique_state_count(),
         depth: checker.max_depth(),
-        complete: checker.is_done(),
+        complete: begun.elapsed() < at_most,
         broken,
+        unreached,
     }
-}
-
-/// Every platform's promise with the defaults, then the other policies, then a console window.
-pub fn settings() -> Vec<Setting> {
-    let usual = Setting {
-        repeats: Repeats::Unprotected,
-        after_auto_reset: AfterAutoReset::Notice,
-        when_away: WhenAway::Hold,
-        windowed: false,
-    };
-    vec![
-        usual,
-        Setting {
-            repeats: Repeats::Deduplicates,
-            after_auto_reset: AfterAutoReset::Deliver,
-            ..usual
-        },
-        Setting {
-            repeats: Repeats::LookUp,
-            after_auto_reset: AfterAutoReset::Drop,
-            ..usual
-        },
-        Setting {
-            windowed: true,
-            ..usual
-        },
-        Setting {
-            windowed: true,
-            when_away: WhenAway::Run,
-            repeats: Repeats::Deduplicates,
-            ..usual
-        },
-    ]
 }

@@ -94,6 +94,10 @@ impl Broken {
     pub const fn has(self, rule: Rule) -> bool {
         self.0 & 1 << rule as u8 != 0
     }
+
+    pub const fn any(self) -> bool {
+        self.0 != 0
+    }
 }
 
 impl State {

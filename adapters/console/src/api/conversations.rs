@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use homing_domain::ids::ConversationId;
+use homing_domain::key::SessionKey;
 use homing_ports::store::Queries;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,20 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<List>, ApiE
 #[derive(Serialize)]
 pub(super) struct One {
     conversation: wire::Conversation,
+    /// What a person called its current session (`/title`). Not in the list: there it would be a look-up for each line.
+    session_title: Option<String>,
     turns: Vec<wire::Turn>,
+}
+
+impl One {
+    /// A place where nobody has been yet.
+    fn empty(key: &SessionKey, profile: &str) -> One {
+        One {
+            conversation: wire::Conversation::empty(key, profile),
+            session_title: None,
+            turns: Vec::new(),
+        }
+    }
 }
 
 pub(super) async fn one(
@@ -49,14 +63,14 @@ pub(super) async fn one(
     let queries = app.inside.queries.as_ref();
     let place = Place::parse(&name)?;
     let Some(row) = place.find(queries).await? else {
-        let conversation =
-            wire::Conversation::empty(&place.key(queries).await?, &app.settings.profile);
-        return Ok(Json(One {
-            conversation,
-            turns: Vec::new(),
-        }));
+        let key = place.key(queries).await?;
+        return Ok(Json(One::empty(&key, &app.settings.profile)));
     };
     let running = running(queries).await?.get(&row.id).copied().unwrap_or(0);
+    let session = match row.current {
+        Some(current) => queries.session(current.session).await?,
+        None => None,
+    };
     let turns = queries
         .running_turns(row.id)
         .await?
@@ -65,6 +79,7 @@ pub(super) async fn one(
         .collect();
     Ok(Json(One {
         conversation: wire::Conversation::of(&row, &app.settings.profile, running),
+        session_title: session.and_then(|session| session.title),
         turns,
     }))
 }
@@ -96,14 +111,8 @@ pub(super) async fn create(
         }
         None => free_name(&app).await?,
     };
-    let conversation = wire::Conversation::empty(
-        &threads::key(&app.settings.profile, &thread),
-        &app.settings.profile,
-    );
-    Ok(Json(One {
-        conversation,
-        turns: Vec::new(),
-    }))
+    let profile = &app.settings.profile;
+    Ok(Json(One::empty(&threads::key(profile, &thread), profile)))
 }
 
 async fn free_name(app: &App) -> Result<String, ApiError> {

@@ -20,6 +20,7 @@ pub(super) struct Explanation {
     /// The conversation it belongs to, for people.
     conversation: Option<String>,
     process: Option<wire::Process>,
+    delegation: Option<wire::Delegation>,
     /// Oldest first, each with the facts it was made on.
     decisions: Vec<wire::Decision>,
     /// What the turn that told it sent.
@@ -34,9 +35,9 @@ pub(super) async fn notification(
     let queries = app.inside.queries.as_ref();
     let absent = || ApiError::absent(format!("There is no notification {wanted} here."));
     let row = queries.notification(wanted).await?.ok_or_else(absent)?;
-    let process = match row.source {
-        Source::Process(process) => queries.process(process).await?,
-        Source::Delegation(_) => None,
+    let (process, delegation) = match row.source {
+        Source::Process(process) => (queries.process(process).await?, None),
+        Source::Delegation(delegation) => (None, queries.delegation(delegation).await?),
     };
     let answer = match row.turn {
         Some(turn) => queries.outbox_of_turn(turn).await?,
@@ -48,6 +49,7 @@ pub(super) async fn notification(
             .await?
             .map(|conversation| threads::title(&conversation.key)),
         process: process.as_ref().map(wire::Process::from),
+        delegation: delegation.as_ref().map(wire::Delegation::from),
         decisions: queries
             .decisions(wanted)
             .await?

@@ -266,6 +266,7 @@ mod tests {
             window: None,
             turn: turn.map(TurnId::from_number),
             received_at: Timestamp(at),
+            attempts: 0,
         }
     }
 

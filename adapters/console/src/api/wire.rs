@@ -3,7 +3,8 @@
 //! **Absent on purpose:** `Serialize` on rows and domain types. What the page sees changes here, and only here.
 
 use homing_ports::store::{
-    ConversationRow, DecisionRow, NotificationRow, OutboxRow, ProcessRow, Source, TurnRow,
+    ConversationRow, DecisionRow, DelegationRow, NotificationRow, OutboxRow, ProcessRow, Source,
+    TurnRow,
 };
 use serde::Serialize;
 
@@ -75,6 +76,10 @@ pub(super) struct Process {
     pub id: String,
     pub conversation: String,
     pub session: String,
+    /// The window that started it: its page may show the output live.
+    pub window: Option<String>,
+    /// The sub-agent that started it.
+    pub delegation: Option<String>,
     pub kind: &'static str,
     pub command: String,
     pub directory: String,
@@ -98,6 +103,8 @@ impl From<&ProcessRow> for Process {
             id: row.id.to_string(),
             conversation: row.owner.conversation.to_string(),
             session: row.owner.session.to_string(),
+            window: row.owner.window.map(|id| id.to_string()),
+            delegation: row.owner.delegation.map(|id| id.to_string()),
             kind: row.kind.name(),
             command: row.command.clone(),
             directory: row.directory.clone(),
@@ -108,6 +115,36 @@ impl From<&ProcessRow> for Process {
             consumed: row.consumed.map(|how| how.name()),
             watch: row.watch.clone(),
             output_total: row.output_total,
+            created_at: row.created_at.millis(),
+            ended_at: row.ended_at.map(|at| at.millis()),
+        }
+    }
+}
+
+/// A sub-agent.
+#[derive(Serialize)]
+pub(super) struct Delegation {
+    pub id: String,
+    pub conversation: String,
+    /// Its own session, with its own history.
+    pub session: String,
+    pub task: String,
+    pub state: &'static str,
+    /// What it found, or why it failed; what it had found where it was interrupted.
+    pub result: Option<String>,
+    pub created_at: i64,
+    pub ended_at: Option<i64>,
+}
+
+impl From<&DelegationRow> for Delegation {
+    fn from(row: &DelegationRow) -> Delegation {
+        Delegation {
+            id: row.id.to_string(),
+            conversation: row.owner.conversation.to_string(),
+            session: row.session.to_string(),
+            task: row.task.clone(),
+            state: row.state.name(),
+            result: row.result.clone(),
             created_at: row.created_at.millis(),
             ended_at: row.ended_at.map(|at| at.millis()),
         }

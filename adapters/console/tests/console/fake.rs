@@ -1,5 +1,6 @@
 //! A gateway made of a few vectors, and a clock that is moved by hand.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
-use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox};
+use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox, Wrote};
 use homing_ports::processes::*;
 use homing_ports::store::*;
 use homing_ports::{Clock, IdSource};
@@ -46,6 +47,10 @@ pub struct Rows {
     pub processes: Vec<ProcessRow>,
     pub notifications: Vec<NotificationRow>,
     pub decisions: Vec<DecisionRow>,
+    pub sessions: Vec<SessionRow>,
+    pub delegations: Vec<DelegationRow>,
+    /// What processes wrote. Of one that is not here the folder has been cleaned.
+    pub written: HashMap<ProcessId, Vec<u8>>,
 }
 
 pub struct Fake {
@@ -53,6 +58,7 @@ pub struct Fake {
     pub clock: Arc<HandClock>,
     pub ids: IdSource,
     pub changes: broadcast::Sender<ConversationId>,
+    pub outputs: broadcast::Sender<Wrote>,
     /// Windows in the order they were closed.
     pub closed: watch::Sender<Vec<WindowId>>,
 }
@@ -65,6 +71,7 @@ impl Fake {
             clock,
             ids,
             changes: broadcast::channel(64).0,
+            outputs: broadcast::channel(64).0,
             closed: watch::Sender::new(Vec::new()),
         })
     }
@@ -177,6 +184,9 @@ impl Inbox for Fake {
     fn changes(&self) -> broadcast::Receiver<ConversationId> {
         self.changes.subscribe()
     }
+    fn outputs(&self) -> broadcast::Receiver<Wrote> {
+        self.outputs.subscribe()
+    }
 }
 
 fn some<T: Clone>(rows: &[T], wanted: impl Fn(&T) -> bool) -> StoreResult<Vec<T>> {
@@ -201,8 +211,8 @@ impl Queries for Fake {
     async fn conversations_with_work(&self) -> StoreResult<Vec<ConversationId>> {
         Ok(Vec::new())
     }
-    async fn session(&self, _: SessionId) -> StoreResult<Option<SessionRow>> {
-        Ok(None)
+    async fn session(&self, id: SessionId) -> StoreResult<Option<SessionRow>> {
+        one(&self.rows().sessions, |row| row.id == id)
     }
     async fn sessions(&self, _: ConversationId, _: u32) -> StoreResult<Vec<SessionRow>> {
         Ok(Vec::new())
@@ -287,11 +297,17 @@ impl Queries for Fake {
             row.conversation == conversation && row.closed_at.is_none()
         })
     }
-    async fn delegations(&self, _: ConversationId, _: u32) -> StoreResult<Vec<DelegationRow>> {
-        Ok(Vec::new())
+    async fn delegations(
+        &self,
+        conversation: ConversationId,
+        _: u32,
+    ) -> StoreResult<Vec<DelegationRow>> {
+        some(&self.rows().delegations, |row| {
+            row.owner.conversation == conversation
+        })
     }
-    async fn delegation(&self, _: DelegationId) -> StoreResult<Option<DelegationRow>> {
-        Ok(None)
+    async fn delegation(&self, id: DelegationId) -> StoreResult<Option<DelegationRow>> {
+        one(&self.rows().delegations, |row| row.id == id)
     }
     async fn running_delegations(&self, _: LineageId) -> StoreResult<Vec<DelegationRow>> {
         Ok(Vec::new())
@@ -346,17 +362,29 @@ impl Processes for Fake {
     async fn adopt(&self, process: ProcessId) -> Result<Fate, ProcessError> {
         Err(ProcessError::Unknown(process))
     }
-    /// As if its folder had been cleaned.
     async fn output(
         &self,
         process: ProcessId,
-        _: u64,
-        _: usize,
+        from: u64,
+        limit: usize,
     ) -> Result<OutputChunk, ProcessError> {
-        Err(ProcessError::Unknown(process))
+        let rows = self.rows();
+        let written = rows
+            .written
+            .get(&process)
+            .ok_or(ProcessError::Unknown(process))?;
+        let begin = written.len().min(from as usize);
+        let end = written.len().min(begin + limit);
+        Ok(OutputChunk {
+            from: begin as u64,
+            bytes: written[begin..end].to_vec(),
+            total: written.len() as u64,
+        })
     }
-    async fn tail(&self, process: ProcessId, _: usize) -> Result<OutputChunk, ProcessError> {
-        Err(ProcessError::Unknown(process))
+    async fn tail(&self, process: ProcessId, limit: usize) -> Result<OutputChunk, ProcessError> {
+        let total = self.rows().written.get(&process).map_or(0, Vec::len);
+        let from = total.saturating_sub(limit) as u64;
+        self.output(process, from, limit).await
     }
     async fn kill(&self, process: ProcessId, _: Duration) -> Result<KillOutcome, ProcessError> {
         Err(ProcessError::Unknown(process))

@@ -187,6 +187,12 @@ async fn what_does_not_read_is_refused_with_the_part_that_is_wrong() {
             "must begin with `ntf_`",
         ),
         ("notifications", 400, "which conversation"),
+        ("delegations", 400, "which conversation"),
+        (
+            "delegations?conversation=cnv_0000000000000",
+            404,
+            "no conversation",
+        ),
         ("stream?window=win_nonsense", 400, "13 characters"),
         ("nowhere", 404, "no such path"),
     ];

@@ -18,15 +18,16 @@ impl Plan {
         kind: Kind,
         sequence: u32,
         content: &str,
+        more: u32,
     ) {
         let (process, delegation) = match source {
             Source::Process(process) => (Some(process), None),
             Source::Delegation(delegation) => (None, Some(delegation)),
         };
         self.one(
-            "INSERT INTO notifications (id, conversation, process, delegation, kind, sequence, content, created_at) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            values![id, self.conversation, process, delegation, kind.name(), sequence, content, self.at],
+            "INSERT INTO notifications (id, conversation, process, delegation, kind, sequence, content, more, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            values![id, self.conversation, process, delegation, kind.name(), sequence, content, more, self.at],
         );
     }
 

@@ -23,7 +23,7 @@ impl Plan {
 
     pub(super) fn requeue_inbound(&mut self, inbound: InboundId) {
         self.one(
-            "UPDATE inbound SET state = 'queued', turn = NULL WHERE id = ? AND conversation = ? AND state = 'taken'",
+            "UPDATE inbound SET state = 'queued', turn = NULL, attempts = attempts + 1 WHERE id = ? AND conversation = ? AND state = 'taken'",
             values![inbound, self.conversation],
         );
     }

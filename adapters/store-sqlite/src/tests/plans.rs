@@ -287,6 +287,7 @@ fn one_of_each() -> Vec<Change> {
             kind: Kind::Completed,
             sequence: 0,
             content: text(),
+            more: 0,
         },
         Change::Decide(Decision {
             notification,

@@ -30,7 +30,8 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
                 "There is no session to adopt it yet. Write something first.",
             ));
         };
-        if process.owner.lineage == current.lineage {
+        // The same session, and the same window to tell it in: there is nothing to override.
+        if process.owner.lineage == current.lineage && process.owner.window == call.inbound.window {
             return Ok(Outcome::reply(format!(
                 "{} reports to this session already.",
                 process.id
@@ -102,5 +103,6 @@ fn tell_again(call: &Call<'_>, process: &ProcessRow, told: &[NotificationRow]) -
         kind,
         sequence,
         content: String::new(),
+        more: 0,
     })
 }

@@ -1,5 +1,6 @@
 //! What `/new`, `/reset` and `/delete` of the current session share: a boundary that a person wants (OWN-13, 31, 100).
 
+use homing_domain::ids::LineageId;
 use homing_domain::process::Consumption;
 use homing_domain::session::{Boundary, Current};
 use homing_ports::store::{Change, ProcessRow, StoreError};
@@ -17,50 +18,56 @@ pub(super) struct Ended {
     pub interrupted: usize,
 }
 
-/// Closes the current lineage, cancels its turn and what of it has not left, and stops its processes if that is wanted.
+/// Closes the current lineage and cancels its turn, beside what [`end_lineage`] does.
 pub(super) async fn end_current(
     call: &Call<'_>,
     current: Current,
     boundary: Boundary,
 ) -> Result<Ended, StoreError> {
-    let live = call.inside.store.live_processes(current.lineage).await?;
-    let mut effects = Vec::new();
+    let mut ended = end_lineage(call, current.lineage, boundary).await?;
     let mut changes = vec![Change::RequireGeneration(call.row.generation)];
     if let Some(running) = &call.running {
         changes.extend(end_running(running, true));
-        effects.push(Effect::CancelTurn);
+        ended.effects.push(Effect::CancelTurn);
     }
     if call.compressing {
-        effects.push(Effect::AbandonCompression);
+        ended.effects.push(Effect::AbandonCompression);
     }
-    changes.push(Change::CloseLineage {
-        lineage: current.lineage,
-        boundary,
-    });
-    // OWN-100: interrupted in the same step, so that they are judged by a lineage that is closed.
-    let delegations = call
-        .inside
-        .store
-        .running_delegations(current.lineage)
-        .await?;
-    for delegation in &delegations {
-        changes.extend(delegations::interrupt(call.inside, delegation).await?);
-        effects.push(Effect::CancelDelegation(delegation.id));
-    }
-    changes.push(Change::CancelQueued {
-        lineage: current.lineage,
-        reason: format!("session_{}", boundary.name()),
-    });
+    changes.append(&mut ended.changes);
     changes.extend(
         call.waiting
             .iter()
             .map(|inbound| Change::FinishInbound { inbound: *inbound }),
     );
+    ended.changes = changes;
+    Ok(ended)
+}
+
+/// Closes a lineage, interrupts its delegations, cancels what of it has not left, and stops its processes if that is wanted.
+pub(super) async fn end_lineage(
+    call: &Call<'_>,
+    lineage: LineageId,
+    boundary: Boundary,
+) -> Result<Ended, StoreError> {
+    let store = &call.inside.store;
+    let live = store.live_processes(lineage).await?;
+    let (mut changes, mut effects) = (Vec::new(), Vec::new());
+    changes.push(Change::CloseLineage { lineage, boundary });
+    // OWN-100: interrupted in the same step, so that they are judged by a lineage that is closed.
+    let delegations = store.running_delegations(lineage).await?;
+    for delegation in &delegations {
+        changes.extend(delegations::interrupt(call.inside, delegation).await?);
+        effects.push(Effect::CancelDelegation(delegation.id));
+    }
+    changes.push(Change::CancelQueued {
+        lineage,
+        reason: format!("session_{}", boundary.name()),
+    });
     if call.inside.settings.on_reset == OnReset::Kill {
         for process in live.iter().filter(|process| process.consumed.is_none()) {
             changes.push(Change::Consume {
                 process: process.id,
-                lineage: current.lineage,
+                lineage,
                 how: Consumption::PersonKilled,
             });
         }
@@ -83,6 +90,13 @@ pub(super) fn about_the_rest(call: &Call<'_>, ended: &Ended) -> String {
             call.waiting.len()
         ));
     }
+    text.push_str(&about_what_ran(call, ended));
+    text
+}
+
+/// What is interrupted, stopped, or goes on without a session to report to.
+pub(super) fn about_what_ran(call: &Call<'_>, ended: &Ended) -> String {
+    let mut text = String::new();
     if ended.interrupted > 0 {
         text.push_str(&format!("\nInterrupted: {} sub-agents.", ended.interrupted));
     }

@@ -54,20 +54,16 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
                 effects: ended.effects,
             }));
         }
-        let changes = vec![
-            Change::CloseLineage {
-                lineage: session.lineage,
-                boundary: Boundary::Deleted,
-            },
-            Change::CancelQueued {
-                lineage: session.lineage,
-                reason: "session_deleted".into(),
-            },
-        ];
+        let ended = boundary::end_lineage(call, session.lineage, Boundary::Deleted).await?;
+        let reply = format!(
+            "Deleted: {}.{}",
+            session.id,
+            boundary::about_what_ran(call, &ended)
+        );
         Ok(Outcome::Step(Step {
-            reply: format!("Deleted: {}.", session.id),
-            changes,
-            effects: Vec::new(),
+            reply,
+            changes: ended.changes,
+            effects: ended.effects,
         }))
     }
     .boxed()

@@ -196,7 +196,8 @@ impl Conversation {
         let Some(current) = self.row.current else {
             return Ok(false);
         };
-        if !self.is_free() || self.keeps_alive(current).await? {
+        let off = self.inside.settings.reset == crate::AutoReset::Off;
+        if off || !self.is_free() || self.keeps_alive(current).await? {
             return Ok(false);
         }
         let changes = vec![

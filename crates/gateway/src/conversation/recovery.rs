@@ -11,6 +11,13 @@ use homing_ports::store::{Change, Decision, OutboxState, StoreError, TurnEnd, Tu
 use super::sending::LOOKAHEAD;
 use super::{AnswerTo, Conversation};
 
+/// A message whose turn was interrupted this often is not tried once more: it may be what ends the gateway (public bug 49201).
+const TRIES: u32 = 2;
+const NOT_AGAIN: &str = "I was restarted while I worked on your last message, and it had begun to run something, so I did not start it again. \
+                         See /ps for what runs; send the message once more if it is still wanted.";
+const GAVE_UP: &str = "I was restarted every time I began to work on your last message, so I left it alone. \
+                       Send it once more if it is still wanted.";
+
 impl Conversation {
     /// Settles what is left over. Idempotent; after an ordinary let-go there is nothing.
     pub(super) async fn recover(&mut self) -> Result<(), StoreError> {
@@ -98,7 +105,7 @@ impl Conversation {
                     .into_iter()
                     .filter(|inbound| inbound.turn == Some(turn.id))
                 {
-                    if turn.tools == 0 {
+                    if turn.tools == 0 && inbound.attempts < TRIES {
                         changes.push(Change::RequeueInbound {
                             inbound: inbound.id,
                         });
@@ -107,8 +114,10 @@ impl Conversation {
                     changes.push(Change::FinishInbound {
                         inbound: inbound.id,
                     });
-                    let text = "I was restarted while I worked on your last message, and it had begun to run something, so I did not start it again. \
-                                See /ps for what runs; send the message once more if it is still wanted.";
+                    let text = match turn.tools {
+                        0 => GAVE_UP,
+                        _ => NOT_AGAIN,
+                    };
                     let to = AnswerTo {
                         origin: inbound.origin,
                         window: inbound.window,

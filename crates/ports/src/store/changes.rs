@@ -150,6 +150,8 @@ pub enum Change {
         kind: Kind,
         sequence: u32,
         content: String,
+        /// Matches that are counted and not among the lines of `content`.
+        more: u32,
     },
     /// Every move of a notification, with its reason and facts (OWN-43). Unmet if it is not in `from`.
     Decide(Decision),

@@ -99,6 +99,8 @@ pub struct InboundRow {
     /// The turn that took it; `None` while it is queued.
     pub turn: Option<TurnId>,
     pub received_at: Timestamp,
+    /// Turns that had taken it and were interrupted before they did anything.
+    pub attempts: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -233,6 +235,8 @@ pub struct NotificationRow {
     pub reason: Option<String>,
     /// Lines that matched, a delegation's summary. Bounded by the watcher.
     pub content: String,
+    /// Matches that were counted and are not among its lines (OWN-81, 83).
+    pub more: u32,
     /// Since when it has been held, across releases that changed nothing.
     pub held_since: Option<Timestamp>,
     /// Background turns that failed on it (OWN-68).

@@ -18,6 +18,7 @@ pub async fn a_notification_is_unique_by_source_kind_and_sequence(place: &dyn Pl
         kind,
         sequence,
         content: "again".into(),
+        more: 0,
     };
     scene.unmet(add(Kind::Completed, 0)).await;
     scene
@@ -51,6 +52,7 @@ pub async fn a_notification_is_unique_by_source_kind_and_sequence(place: &dyn Pl
             kind: Kind::Lost,
             sequence: 7,
             content: String::new(),
+            more: 0,
         })
         .await;
 }

@@ -228,6 +228,7 @@ pub async fn adoption_changes_the_owner_clears_consumption_and_takes_what_was_no
         kind,
         sequence,
         content: String::new(),
+        more: 0,
     };
     let (held, told): (NotificationId, NotificationId) = (scene.id(), scene.id());
     let lineage = scene.current.lineage;
@@ -505,6 +506,7 @@ pub async fn a_delegation_ends_once(place: &dyn Place) {
         kind: Kind::Delegation,
         sequence: 0,
         content: "found".into(),
+        more: 0,
     };
     scene.done(vec![end(DelegationState::Finished), says]).await;
     scene.unmet(end(DelegationState::Failed)).await;

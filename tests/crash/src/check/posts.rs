@@ -52,9 +52,9 @@ impl Posts {
         }
     }
 
-    pub fn of_kind(&self, kind: OutgoingKind, thread: u64) -> usize {
-        let wanted = |post: &&Post| post.kind == kind && post.thread == Some(thread);
-        self.all.iter().filter(wanted).count()
+    pub fn of_kind(&self, kind: OutgoingKind, thread: u64) -> impl Iterator<Item = &Post> {
+        let wanted = move |post: &&Post| post.kind == kind && post.thread == Some(thread);
+        self.all.iter().filter(wanted)
     }
 }
 
