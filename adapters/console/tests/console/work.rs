@@ -185,6 +185,7 @@ async fn sub_agents_are_listed_and_a_notification_about_one_says_what_it_was_to_
         reason: None,
         content: String::new(),
         more: 0,
+        more: 0,
         held_since: None,
         attempts: 0,
         turn: None,

@@ -214,6 +214,8 @@ passed_on! {
     running_delegations(lineage: LineageId) -> Vec<DelegationRow>;
     all_running_delegations() -> Vec<DelegationRow>;
     processes_of_delegation(delegation: DelegationId) -> Vec<ProcessRow>;
+    idle_conversations(before: Timestamp, limit: u32) -> Vec<ConversationId>;
+    output_to_forget(before: Timestamp, limit: u32) -> Vec<(ProcessId, ConversationId)>;
     find_process(conversation: Option<ConversationId>, ending: &str) -> Vec<ProcessId>;
     find_session(conversation: ConversationId, ending: &str) -> Vec<SessionId>;
     find_notification(ending: &str) -> Vec<NotificationId>;
