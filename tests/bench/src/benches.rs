@@ -6,8 +6,11 @@ mod history;
 mod lineage;
 mod lookup;
 mod processes;
+mod restart;
+mod soak;
 mod start;
 mod throughput;
+mod watch;
 
 use clap::ValueEnum;
 
@@ -24,6 +27,9 @@ pub enum Name {
     Throughput,
     Start,
     Processes,
+    Restart,
+    Soak,
+    Watch,
 }
 
 impl Name {
@@ -37,6 +43,9 @@ impl Name {
             Name::Throughput => "throughput",
             Name::Start => "start",
             Name::Processes => "processes",
+            Name::Restart => "restart",
+            Name::Soak => "soak",
+            Name::Watch => "watch",
         }
     }
 
@@ -58,6 +67,13 @@ impl Name {
             Name::Processes => {
                 "starting background processes, and recording one more while 1,000 live"
             }
+            Name::Restart => {
+                "the release binary over 1,000 living processes: how soon it is ready, whether it has them all"
+            }
+            Name::Soak => {
+                "whether memory grows over 100,000 messages and 10,000 processes (less with --scale)"
+            }
+            Name::Watch => "output through 20 watch patterns",
         }
     }
 
@@ -88,10 +104,14 @@ impl Name {
                 ("shim_rss_kb", "< 1500"),
                 ("record_us_1000", "< 1000"),
             ],
+            Name::Restart => &[("ready_ms", "< 1000"), ("kept", "1000")],
+            Name::Soak => &[("growth_percent", "< 1")],
+            Name::Watch => &[("mb_per_s", "> 200")],
         }
     }
 
-    pub async fn run(self, place: &Place) -> anyhow::Result<Figures> {
+    /// `scale` makes the long ones shorter.
+    pub async fn run(self, place: &Place, scale: f64) -> anyhow::Result<Figures> {
         match self {
             Name::ExitToSend => exit_to_send::run(place).await,
             Name::Foreign => foreign::run(place).await,
@@ -101,6 +121,9 @@ impl Name {
             Name::Throughput => throughput::run(place).await,
             Name::Start => start::run(place).await,
             Name::Processes => processes::run(place).await,
+            Name::Restart => restart::run(place).await,
+            Name::Soak => soak::run(place, scale).await,
+            Name::Watch => watch::run().await,
         }
     }
 }

@@ -40,6 +40,9 @@ struct Arguments {
     /// The gateway's binary, for `start`; without it, the `homing` beside this program
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
+    /// A part of the work of `soak`: 0.02 is 2,000 messages and 200 processes
+    #[arg(long, value_name = "PART", default_value_t = 1.0)]
+    scale: f64,
     /// Where stores and run folders are made; not on a tmpfs, whose fsync costs nothing
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -82,7 +85,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
             .build()
             .context("starting the runtime")?;
         let figures = runtime
-            .block_on(name.run(&place))
+            .block_on(name.run(&place, arguments.scale))
             .with_context(|| format!("measuring `{}`", name.text()))?;
         runtime.shutdown_background();
         report::print(*name, &figures, arguments.json)?;

@@ -4,7 +4,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
@@ -129,14 +129,16 @@ fn command(binary: &Path) -> Command {
 }
 
 /// A gateway that was started here. It is killed with this.
-struct Gateway {
+pub(super) struct Gateway {
     child: Child,
-    ready: Duration,
+    /// Kept open: a gateway that cannot say anything any more ends.
+    said: Option<BufReader<ChildStdout>>,
+    pub(super) ready: Duration,
     told_ms: f64,
 }
 
 impl Gateway {
-    fn start(binary: &Path, data: &Path) -> anyhow::Result<Gateway> {
+    pub(super) fn start(binary: &Path, data: &Path) -> anyhow::Result<Gateway> {
         let begun = Instant::now();
         let child = command(binary)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
@@ -147,16 +149,14 @@ impl Gateway {
             .with_context(|| format!("starting {}", binary.display()))?;
         let mut gateway = Gateway {
             child,
+            said: None,
             ready: Duration::ZERO,
             told_ms: f64::NAN,
         };
-        let out = gateway
-            .child
-            .stdout
-            .take()
-            .context("its standard output is not there")?;
-        for line in BufReader::new(out).lines() {
-            let line = line.context("reading what it says")?;
+        let out = gateway.child.stdout.take();
+        let mut out = BufReader::new(out.context("its standard output is not there")?);
+        let mut line = String::new();
+        while out.read_line(&mut line).context("reading what it says")? > 0 {
             if let Some(told) = line.strip_prefix("ready in ") {
                 gateway.ready = begun.elapsed();
                 gateway.told_ms = told
@@ -164,8 +164,10 @@ impl Gateway {
                     .next()
                     .and_then(|ms| ms.parse().ok())
                     .unwrap_or(f64::NAN);
+                gateway.said = Some(out);
                 return Ok(gateway);
             }
+            line.clear();
         }
         bail!(
             "it ended without being ready; start `{} serve --data {}` to see why",
@@ -174,8 +176,17 @@ impl Gateway {
         )
     }
 
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it says after it is ready.
+    pub(super) fn said(&mut self) -> anyhow::Result<&mut BufReader<ChildStdout>> {
+        self.said.as_mut().context("it says nothing")
+    }
+
     /// As planned.
-    fn stop(mut self) -> anyhow::Result<()> {
+    pub(super) fn stop(mut self) -> anyhow::Result<()> {
         std::thread::sleep(BEFORE_STOP);
         let pid = Pid::from_raw(self.child.id().try_into()?).context("a process has no pid")?;
         kill_process(pid, Signal::TERM).context("stopping the gateway")?;
@@ -184,7 +195,7 @@ impl Gateway {
         Ok(())
     }
 
-    fn kill(mut self) -> anyhow::Result<()> {
+    pub(super) fn kill(mut self) -> anyhow::Result<()> {
         self.child.kill().context("killing the gateway")?;
         self.child.wait().context("waiting for the gateway")?;
         Ok(())

@@ -75,7 +75,7 @@ pub async fn run(place: &Place) -> anyhow::Result<Figures> {
 
 /// Says what it was told.
 #[derive(Debug)]
-struct Echo;
+pub(super) struct Echo;
 
 #[async_trait]
 impl Agent for Echo {
