@@ -8,6 +8,7 @@ import base64
 import json
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -125,6 +126,15 @@ class Browser:
         with urllib.request.urlopen(request, timeout=self.timeout) as answer:
             about = json.load(answer)
         return Tab(about["webSocketDebuggerUrl"], url, self.timeout)
+
+
+    def end(self):
+        """With its renderers, which are a process group."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
 
 
 class Tab:

@@ -39,6 +39,28 @@ pub(crate) fn ran(answer: &ToolAnswer) -> String {
     }
 }
 
+/// What a sub-agent's command printed, and how it ended if that was not well.
+pub(crate) fn printed(answer: &ToolAnswer) -> String {
+    match answer {
+        ToolAnswer::Ran {
+            ending,
+            output,
+            ran_for,
+            ..
+        } => {
+            let text = String::from_utf8_lossy(output);
+            match ending {
+                Ending::Code(0) => text.into_owned(),
+                Ending::Code(_) | Ending::Signal(_) | Ending::Lost(_) => {
+                    format!("{text}\n{ending} after {}", Span(*ran_for))
+                }
+            }
+        }
+        ToolAnswer::Moved { process } => format!("{process} goes on in the background."),
+        other => format!("an answer that does not fit: {other:?}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -86,14 +86,14 @@ async fn answer(
     }
 }
 
-/// A sub-agent's task is a command; what it prints is the result.
+/// A sub-agent's task is a command; what it prints is the result. Not fenced: whoever tells the result does that.
 async fn delegated(
     task: String,
     tools: &dyn Toolbox,
     cancel: &CancellationToken,
 ) -> Result<String, AgentError> {
     match tools.call(ToolCall::Run { command: task }).await {
-        Ok(ran) => Ok(answer::ran(&ran)),
+        Ok(ran) => Ok(answer::printed(&ran)),
         Err(ToolError::Cancelled) => Err(AgentError::Cancelled),
         Err(_) if cancel.is_cancelled() => Err(AgentError::Cancelled),
         Err(error) => Err(error.into()),

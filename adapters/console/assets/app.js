@@ -317,6 +317,7 @@ async function openFromAddress() {
 async function begin() {
   wire();
   detail.prepare();
+  messages.prepare();
   keepAges();
   state.crowded = !(await windows.takePlace());
   if (state.crowded) connection("Too many tabs: a browser keeps six connections to a server. Close one and reload this one.", true);

@@ -122,6 +122,7 @@ export const showDelegation = (one) =>
 const MEANING = {
   session_reset: "The conversation was reset with /new or /reset, so the result no longer belongs there. The process list still has its output, and /adopt takes it over.",
   session_deleted: "The conversation's session was deleted, so there is nowhere to put it.",
+  auto_reset: "The session had ended by itself (idle or daily), and after_auto_reset says that such results are dropped.",
   reset_during_turn: "The conversation was reset while the answer was being written; the answer was not sent.",
   parked: "Its session is set aside by /resume. It is told when that session is current again.",
   away: "The window that asked is closed and no other shows this conversation. It is told as soon as one does.",
@@ -129,6 +130,7 @@ const MEANING = {
   unaddressed: "Nothing proves which conversation owns it.",
   waited: "The agent waited for the process and has its result already.",
   read_to_end: "The agent read the whole output of the ended process already.",
+  foreground: "Somebody waited for the command: its answer was the result.",
   agent_killed: "The agent stopped the process itself.",
   person_killed: "A person stopped the process.",
 };

@@ -48,9 +48,11 @@ export function show(parent, items, key, make) {
 /** Closer to its end than this, in pixels, a scrolled element follows what arrives. */
 const NEAR = 80;
 
+export const isNearEnd = (scrolled) => scrolled.scrollHeight - scrolled.scrollTop - scrolled.clientHeight < NEAR;
+
 /** Makes a change to what `scrolled` shows. Whoever looked at its end looks at its end afterwards; whoever read above is left in peace. */
 export function keepEnd(scrolled, change) {
-  const follows = scrolled.scrollHeight - scrolled.scrollTop - scrolled.clientHeight < NEAR;
+  const follows = isNearEnd(scrolled);
   const result = change();
   if (follows) scrolled.scrollTop = scrolled.scrollHeight;
   return result;

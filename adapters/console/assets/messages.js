@@ -1,6 +1,6 @@
 // What was said, as a list of items from the API.
 
-import { by, clock, element, keepEnd, prose, show } from "./dom.js";
+import { by, clock, element, isNearEnd, keepEnd, prose, show } from "./dom.js";
 import * as tails from "./tails.js";
 
 /** The conversation that the list shows: its first rendering is history, not news. */
@@ -33,14 +33,23 @@ function withEchoes(key, messages) {
   return items;
 }
 
-/** Each tail under the answer that said what was started; where none did (a command that is waited for), at the end. */
+/** Each tail under the answer that said what, or which sub-agent, was started; where none did (a command that is waited for), at the end. */
 function withTails(messages, running) {
   const items = [...messages];
   for (const tail of running) {
-    const said = items.findIndex((item) => ["agent", "reply"].includes(item.kind) && item.text.includes(tail.process));
+    const names = (text) => text.includes(tail.process) || (tail.delegation && text.includes(tail.delegation));
+    const said = items.findIndex((item) => ["agent", "reply"].includes(item.kind) && names(item.text));
     items.splice(said < 0 ? items.length : said + 1, 0, tail);
   }
   return items;
+}
+
+/** Whoever looks at the end goes on looking at the end, also when a keyboard slides in or the window changes. */
+export function prepare() {
+  const list = by("messages");
+  let atEnd = true;
+  list.addEventListener("scroll", () => (atEnd = isNearEnd(list)));
+  new ResizeObserver(() => atEnd && (list.scrollTop = list.scrollHeight)).observe(list);
 }
 
 /** Gives the items that are new to this page and addressed to `window`. */

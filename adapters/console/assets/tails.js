@@ -21,7 +21,7 @@ export function follow(processes, window) {
   const live = new Set(ours.map((one) => one.id));
   for (const id of tails.keys()) if (!live.has(id)) tails.delete(id);
   for (const one of ours) if (!tails.has(one.id)) begin(one);
-  return ours.map((one) => ({ id: `tail-${one.id}`, kind: "tail", process: one.id, at: one.created_at }));
+  return ours.map((one) => ({ id: `tail-${one.id}`, kind: "tail", process: one.id, delegation: one.delegation }));
 }
 
 /** It wrote. */

@@ -31,6 +31,7 @@ use homing_shim::started as shim;
 use crate::GOING;
 use crate::errors::folder_error;
 use crate::start::marker;
+use crate::trees;
 
 /// A held lock is believed at once if the supervisor lives. If it does not, a child between fork and exec may have a copy of the lock for a moment;
 /// if it has not said `started`, it is about to. Both take milliseconds; this is for a machine in trouble.
@@ -145,17 +146,20 @@ fn conclude(process: ProcessId, folder: &Folder, found: Found, now: Timestamp) -
             write_down(process, folder, lost(LostReason::MachineRestarted), now)?
         }
         Found::Started(started) => {
-            end_what_is_left(process, Some(started.program));
+            end_what_is_left(process, folder, Some(started.program));
             write_down(process, folder, lost(LostReason::SupervisorGone), now)?
         }
         Found::Damaged => {
             keep_the_evidence(folder)?;
             // Here a supervisor may be at work. It does not overwrite an exit record, so this one comes first.
             let fate = write_down(process, folder, lost(LostReason::FolderDamaged), now)?;
-            end_what_is_left(process, None);
+            end_what_is_left(process, folder, None);
             fate
         }
     };
+    if let Some(cgroup) = trees::of(process, folder) {
+        trees::remove(&cgroup);
+    }
     Ok(fate)
 }
 
@@ -188,13 +192,19 @@ fn keep_the_evidence(folder: &Folder) -> io::Result<()> {
     }
 }
 
-/// Kills the program, if that pid still is the program, everything that carries our marker, and everything below these.
+/// Kills everything in its cgroup; the program, if that pid still is the program, everything that carries our marker, and everything below these.
 ///
-/// Not found is what has moved to a session of its own, lost its parents *and* thrown its environment away; only a cgroup would find that.
-fn end_what_is_left(process: ProcessId, program: Option<machine::Identity>) {
+/// Without a cgroup, what has moved to a session of its own, lost its parents *and* thrown its environment away is not found.
+fn end_what_is_left(process: ProcessId, folder: &Folder, program: Option<machine::Identity>) {
     let entry = marker(process);
+    let cgroup = trees::of(process, folder);
     for _ in 0..MOST_ROUNDS {
         let mut family = machine::carriers(&entry);
+        if let Some(cgroup) = &cgroup {
+            // Refused by an older kernel: then its members die one by one.
+            let _ = cgroup.kill();
+            family.extend(cgroup.members());
+        }
         family.extend(program.filter(|program| machine::lives(*program)));
         let roots: Vec<i32> = family.iter().map(|one| one.pid).collect();
         family.extend(machine::descendants(&roots));
@@ -208,6 +218,14 @@ fn end_what_is_left(process: ProcessId, program: Option<machine::Identity>) {
         thread::sleep(PAUSE);
     }
     tracing::warn!(process.id = %process, "something of a lost process cannot be killed");
+}
+
+/// Kills what an ended program has left behind when its supervisor, whose task that is, was killed. Only a cgroup says what that is.
+pub(crate) fn end_what_nobody_looks_after(process: ProcessId, folder: &Folder) {
+    if let Some(cgroup) = trees::of(process, folder) {
+        let _ = cgroup.kill();
+        trees::remove(&cgroup);
+    }
 }
 
 const KILL: i32 = rustix::process::Signal::KILL.as_raw();
@@ -254,6 +272,9 @@ pub(crate) fn forget(
     let lock = free_lock(folder).map_err(&failed)?;
     if matches!(lock, LockState::Held) {
         return Err(ProcessError::Running(process));
+    }
+    if let Some(cgroup) = trees::of(process, folder) {
+        trees::remove(&cgroup);
     }
     // Renamed first, to a name that is no process id: a crash in the middle leaves nothing that looks like a run folder.
     let gone = folder.path().with_extension(GOING);

@@ -34,6 +34,7 @@ mod input;
 mod install;
 mod limits;
 mod start;
+mod trees;
 mod watch;
 
 use std::fmt;
@@ -57,9 +58,11 @@ use tokio::sync::{Semaphore, mpsc};
 
 pub use errors::OpenError;
 pub use limits::{OpenFiles, raise_open_files_limit};
+pub use trees::{Enforcement, Sources, TreeLimits, Trees, trees, trees_of};
 
 use errors::folder_error;
 use input::Inputs;
+use trees::Groups;
 use watch::Watches;
 
 /// The one variable a program gets that it was not given: its process id's text.
@@ -80,6 +83,7 @@ pub struct ShimProcesses {
     inputs: Inputs,
     starts: Semaphore,
     open_files_of_programs: u64,
+    groups: Arc<Groups>,
 }
 
 impl fmt::Debug for ShimProcesses {
@@ -106,6 +110,15 @@ impl Places {
 impl ShimProcesses {
     /// Creates `run/` and `bin/` below `data`, installs the supervisor and begins to listen for wakes. To be called inside a tokio runtime.
     pub fn open(data: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Self::open_from(data, clock, &Sources::default())
+    }
+
+    /// As [`ShimProcesses::open`], where the machine is described elsewhere than in `/proc/self`.
+    pub fn open_from(
+        data: &Path,
+        clock: Arc<dyn Clock>,
+        sources: &Sources,
+    ) -> Result<Self, OpenError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let data = std::path::absolute(data).map_err(|source| OpenError::Folder {
             path: data.to_owned(),
@@ -116,6 +129,7 @@ impl ShimProcesses {
         install::remove_unfinished(&run);
         let shim = install::install(&data.join("bin"))?;
         let watches = Watches::open(&run, &runtime)?;
+        let groups = Arc::new(Groups::open(&run, sources));
         Ok(Self {
             places: Places { run, shim },
             clock,
@@ -123,6 +137,7 @@ impl ShimProcesses {
             inputs: Inputs::default(),
             starts: Semaphore::new(STARTS_AT_ONCE),
             open_files_of_programs: 0,
+            groups,
         })
     }
 
@@ -132,6 +147,21 @@ impl ShimProcesses {
     pub fn with_open_files_of_programs(mut self, limit: u64) -> Self {
         self.open_files_of_programs = limit;
         self
+    }
+
+    /// What the tree of each process started from now on may use. Ask [`Trees::not_enforced`] whether it is so.
+    #[must_use]
+    pub fn with_limits(mut self, limits: TreeLimits) -> Self {
+        // Nobody else has it yet: copies are made by starts only, and those need what we return.
+        if let Some(groups) = Arc::get_mut(&mut self.groups) {
+            groups.limit(limits);
+        }
+        self
+    }
+
+    /// How a whole tree is ended here, and what can be limited.
+    pub fn trees(&self) -> &Trees {
+        self.groups.trees()
     }
 
     /// Runs what waits for the disk where it may wait.
@@ -171,14 +201,15 @@ impl Processes for ShimProcesses {
             .acquire()
             .await
             .map_err(|closed| failed(io::Error::other(closed)))?;
-        let (places, open_files, watches) = (
+        let (places, open_files, watches, groups) = (
             self.places.clone(),
             self.open_files_of_programs,
             self.watches.clone(),
+            self.groups.clone(),
         );
         // A caller that gives up must not leave a supervisor unwatched, so that is done where it was started.
         let work = move || {
-            let (started, supervisor) = start::start(&places, &request, open_files)?;
+            let (started, supervisor) = start::start(&places, &groups, &request, open_files)?;
             watches.watch(process, supervisor);
             Ok(started)
         };
@@ -240,7 +271,15 @@ impl Processes for ShimProcesses {
         let delivered = self.command(process, Command::Kill { grace_ms }).await?;
         match (fate, delivered) {
             (Fate::Running(_), input::Delivered::Yes) => Ok(KillOutcome::Asked),
-            _ => Ok(KillOutcome::AlreadyEnded),
+            (_, input::Delivered::Yes) => Ok(KillOutcome::AlreadyEnded),
+            (_, input::Delivered::NobodyThere) => {
+                self.on_disk(process, move |folder| {
+                    fate::end_what_nobody_looks_after(process, &folder);
+                    Ok(())
+                })
+                .await?;
+                Ok(KillOutcome::AlreadyEnded)
+            }
         }
     }
 

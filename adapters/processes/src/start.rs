@@ -23,24 +23,42 @@ use homing_shim::started as shim;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use crate::trees::{self, Groups};
 use crate::{MARKER, Places, UNFINISHED, fate};
 
 /// A freshly written executable can be "busy" while a child of another thread, between fork and exec, still has it open for writing.
 const BUSY_TRIES: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(2);
 
-/// Starts it. Also gives the handle by which the supervisor's end is seen and by which it is reaped; without one (too many files) it runs all the
+/// Starts it, in a cgroup of its own where there are some. Also gives the handle by which the supervisor's end is seen and by which it is reaped; without one (too many files) it runs all the
 /// same, and its end is told by its own wake only.
 pub(crate) fn start(
     places: &Places,
+    groups: &Groups,
     request: &StartRequest,
     open_files: u64,
 ) -> Result<(Started, io::Result<OwnedFd>), StartError> {
-    let process = request.process;
+    let mut spec = spec(request, open_files)?;
+    if places.folder(request.process).path().exists() {
+        return Err(StartError::StartedBefore(request.process));
+    }
+    let cgroup = groups.make(request.process);
+    spec.cgroup = cgroup.as_ref().map(|cgroup| cgroup.path().to_owned());
+    let started = supervise(places, request.process, &spec);
+    if let (Err(_), Some(cgroup)) = (&started, &cgroup) {
+        trees::remove(cgroup);
+    }
+    started
+}
+
+fn supervise(
+    places: &Places,
+    process: ProcessId,
+    spec: &Spec,
+) -> Result<(Started, io::Result<OwnedFd>), StartError> {
     let failed = |source| StartError::Supervisor { process, source };
     let folder = places.folder(process);
-    let spec = spec(request, open_files)?;
-    let lock = create(places, process, &spec)?;
+    let lock = create(places, process, spec)?;
     let mut child = spawn(places, &folder, lock).map_err(|error| {
         remove(folder.path());
         failed(error)
@@ -72,6 +90,9 @@ pub(crate) fn start(
             }
         }
     };
+    if let Some(why) = &started.outside {
+        tracing::warn!(process.id = %process, why, "it is not in its cgroup, and has no limits");
+    }
     Ok((fate::started(&started), child.handle()))
 }
 
@@ -119,6 +140,7 @@ fn spec(request: &StartRequest, open_files: u64) -> Result<Spec, StartError> {
         head: request.keep.head,
         tail: request.keep.tail,
         open_files,
+        cgroup: None,
     })
 }
 

@@ -5,6 +5,7 @@
 //! **Absent on purpose:** reading environment variables, files, secrets. The binary does that.
 
 mod duration;
+mod limit;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use homing_domain::verdict::{AfterAutoReset, Policy, Unaddressed, WhenAway};
 use serde::Deserialize;
 
 pub use duration::{DurationError, parse_duration};
+pub use limit::{SizeError, parse_size};
 
 /// The address that is listened on unless another is named.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7350";
@@ -92,6 +94,12 @@ pub struct Processes {
     /// A process that runs longer is ended; `None` is no limit.
     #[serde(deserialize_with = "duration::optional_field")]
     pub run_for: Option<Duration>,
+    /// Bytes that one process's whole tree may use, where the kernel lets us limit it; `None` is no limit.
+    #[serde(deserialize_with = "limit::size")]
+    pub memory_max: Option<u64>,
+    /// Processes and threads that it may have; `None` is no limit.
+    #[serde(deserialize_with = "limit::count")]
+    pub pids_max: Option<u64>,
     /// How long the output of an ended process is kept, counted from its end.
     #[serde(deserialize_with = "duration::field")]
     pub keep_output_for: Duration,
@@ -168,6 +176,8 @@ impl Default for Processes {
             per_conversation: 100,
             in_all: 2_000,
             run_for: None,
+            memory_max: None,
+            pids_max: None,
             keep_output_for: Duration::from_secs(7 * 86_400),
             delegations_at_once: 4,
             environment: environment.map(str::to_owned).to_vec(),

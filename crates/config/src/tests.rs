@@ -56,6 +56,44 @@ fn errors_name_the_place_and_the_way_out() {
     assert!(key.contains("chat_type"), "{key}");
     let set = problem("[processes]\nenvironment = [\"PATH=/bin\"]\n");
     assert!(set.contains("PATH=/bin"), "{set}");
+    let size = problem("[processes]\nmemory_max = \"2 gigs\"\n");
+    assert!(
+        size.contains("line 2") && size.contains("2 gigs") && size.contains("\"2G\""),
+        "{size}"
+    );
+    let count = problem("[processes]\npids_max = -1\n");
+    assert!(
+        count.contains("line 2") && count.contains("`-1`") && count.contains("512"),
+        "{count}"
+    );
+}
+
+#[test]
+fn limits_are_numbers_or_off() {
+    let limits = |text: &str| {
+        let processes = Config::parse(&format!("[processes]\n{text}")).unwrap();
+        (processes.processes.memory_max, processes.processes.pids_max)
+    };
+    assert_eq!(
+        limits("memory_max = \"2G\"\npids_max = 512\n"),
+        (Some(2 << 30), Some(512))
+    );
+    assert_eq!(limits("memory_max = \"off\"\npids_max = 0\n"), (None, None));
+    assert_eq!(limits("pids_max = \"off\"\n"), (None, None));
+    for impossible in [
+        "2",
+        "0G",
+        "1023K",
+        "16777216T",
+        "G",
+        "",
+        "-1G",
+        "1.5G",
+        "2GB",
+    ] {
+        assert!(parse_size(impossible).is_err(), "{impossible}");
+    }
+    assert_eq!(parse_size(" 1024 K ").unwrap(), 1 << 20);
 }
 
 proptest! {
@@ -67,6 +105,7 @@ proptest! {
     #[test]
     fn nothing_panics(text in ".{0,200}") {
         let _ = parse_duration(&text);
+        let _ = parse_size(&text);
         let _ = Config::parse(&text);
     }
 }

@@ -13,7 +13,7 @@ use homing_ports::agent::Agent;
 use homing_ports::platform::Platform;
 use homing_ports::processes::Processes;
 use homing_ports::{Clock, FixedDirectory, IdSource, SystemClock};
-use homing_processes::ShimProcesses;
+use homing_processes::{ShimProcesses, TreeLimits};
 use homing_store_sqlite::SqliteStore;
 
 use crate::data;
@@ -41,8 +41,14 @@ pub async fn wire(config: &Config, folder: &Path, control: ControlAccess) -> any
         homing_processes::raise_open_files_limit().context("raising the limit of open files")?;
     let processes =
         ShimProcesses::open(folder, clock.clone()).context("preparing background processes")?;
-    let processes: Arc<dyn Processes> =
-        Arc::new(processes.with_open_files_of_programs(limit.before));
+    let tree_limits = tree_limits(config);
+    let processes = processes
+        .with_open_files_of_programs(limit.before)
+        .with_limits(tree_limits);
+    if let Some(why) = processes.trees().not_enforced(tree_limits) {
+        tracing::warn!("{why}");
+    }
+    let processes: Arc<dyn Processes> = Arc::new(processes);
     let login_path = folder.join("console-sessions");
     let login =
         Login::open(&login_path).with_context(|| format!("reading {}", login_path.display()))?;
@@ -74,6 +80,14 @@ pub async fn wire(config: &Config, folder: &Path, control: ControlAccess) -> any
         store,
         processes,
     })
+}
+
+/// What one process may use together with everything it starts.
+pub fn tree_limits(config: &Config) -> TreeLimits {
+    TreeLimits {
+        memory_max: config.processes.memory_max,
+        pids_max: config.processes.pids_max,
+    }
 }
 
 fn settings(config: &Config, control: ControlAccess) -> anyhow::Result<Settings> {

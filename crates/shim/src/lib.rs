@@ -19,6 +19,7 @@
 //!
 //! **Absent on purpose:** owners, the store, any async runtime, and every dependency but `libc`: all of this is inside each supervisor.
 
+pub mod cgroup;
 pub mod control;
 pub mod exit;
 pub mod folder;

@@ -138,6 +138,14 @@ impl Record {
         self.field(key).map(|field| field.value.as_slice())
     }
 
+    /// `None` if it is not there: for keys that an earlier version did not write.
+    pub fn optional(&self, key: &str) -> Result<Option<&[u8]>, RecordError> {
+        match self.fields.iter().any(|field| field.key == key) {
+            true => self.bytes(key).map(Some),
+            false => Ok(None),
+        }
+    }
+
     pub fn text(&self, key: &str) -> Result<&str, RecordError> {
         let field = self.field(key)?;
         std::str::from_utf8(&field.value).map_err(|_| self.wrong(field, "a text"))

@@ -25,6 +25,8 @@ pub struct Spec {
     pub tail: u64,
     /// The soft limit of open files for the program; 0 leaves what the gateway has.
     pub open_files: u64,
+    /// The cgroup that the program is born in: made by the gateway, removed by whoever sees it empty. The supervisor stays outside.
+    pub cgroup: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +81,9 @@ impl Spec {
         writer.number("head", self.head);
         writer.number("tail", self.tail);
         writer.number("open_files", self.open_files);
+        if let Some(cgroup) = &self.cgroup {
+            writer.bytes("cgroup", cgroup.as_os_str().as_bytes());
+        }
         writer.finish()
     }
 
@@ -118,6 +123,9 @@ impl Spec {
             head: record.number("head")?,
             tail: record.number("tail")?,
             open_files: record.number("open_files")?,
+            cgroup: record
+                .optional("cgroup")?
+                .map(|path| PathBuf::from(OsStr::from_bytes(path))),
         })
     }
 }
@@ -156,6 +164,7 @@ mod tests {
             terminal in prop::option::of((any::<u16>(), any::<u16>())),
             numbers in any::<[u64; 3]>(),
             flags in any::<(bool, bool)>(),
+            cgroup in prop::option::of(os_string()),
         ) {
             let spec = Spec {
                 process,
@@ -168,6 +177,7 @@ mod tests {
                 head: numbers[0],
                 tail: numbers[1],
                 open_files: numbers[2],
+                cgroup: cgroup.map(PathBuf::from),
             };
             prop_assert_eq!(Spec::parse(spec.to_text().as_bytes()).unwrap(), spec);
         }

@@ -12,6 +12,8 @@ pub struct Started {
     pub boot: String,
     /// Milliseconds since the Unix epoch.
     pub at: i64,
+    /// Why the program is not in the cgroup that its spec names, if it is not.
+    pub outside: Option<String>,
 }
 
 impl Started {
@@ -22,6 +24,9 @@ impl Started {
         writer.text("program", &identity(self.program));
         writer.text("boot", &self.boot);
         writer.number("at", self.at.max(0) as u64);
+        if let Some(why) = &self.outside {
+            writer.text("outside", why);
+        }
         writer.finish()
     }
 
@@ -32,6 +37,9 @@ impl Started {
             program: identity(&record, "program")?,
             boot: record.text("boot")?.to_owned(),
             at: moment(&record, "at")?,
+            outside: record
+                .optional("outside")?
+                .map(|why| String::from_utf8_lossy(why).into_owned()),
         })
     }
 }
@@ -57,12 +65,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_comes_back(pids in [2..i32::MAX, 2..i32::MAX], starts in any::<[u64; 2]>(), at in 0..i64::MAX, boot in "[0-9a-f-]{0,36}") {
+        fn it_comes_back(pids in [2..i32::MAX, 2..i32::MAX], starts in any::<[u64; 2]>(), at in 0..i64::MAX, boot in "[0-9a-f-]{0,36}", outside in proptest::option::of(".*")) {
             let started = Started {
                 supervisor: Identity { pid: pids[0], start_time: starts[0] },
                 program: Identity { pid: pids[1], start_time: starts[1] },
                 boot,
                 at,
+                outside,
             };
             prop_assert_eq!(Started::parse(started.to_text().as_bytes()).unwrap(), started);
         }

@@ -92,6 +92,8 @@ pub struct Registry {
 struct Entry {
     live: Arc<Live>,
     ingesting: bool,
+    /// Somebody wanted to look while someone was at it: a wake comes once, so it must not be lost.
+    asked_again: bool,
 }
 
 impl Registry {
@@ -107,6 +109,7 @@ impl Registry {
             Entry {
                 live,
                 ingesting: false,
+                asked_again: false,
             },
         );
     }
@@ -119,6 +122,7 @@ impl Registry {
             Entry {
                 live,
                 ingesting: true,
+                asked_again: false,
             },
         );
     }
@@ -130,15 +134,24 @@ impl Registry {
     /// Claims the ingestion of its end. `None` if it is not here or someone is at it.
     pub fn claim(&self, process: ProcessId) -> Option<Arc<Live>> {
         let mut inner = self.lock();
-        let entry = inner.get_mut(&process).filter(|entry| !entry.ingesting)?;
+        let entry = inner.get_mut(&process)?;
+        if entry.ingesting {
+            entry.asked_again = true;
+            return None;
+        }
         entry.ingesting = true;
         Some(entry.live.clone())
     }
 
-    /// It lives on after all.
-    pub fn release(&self, process: ProcessId) {
-        if let Some(entry) = self.lock().get_mut(&process) {
-            entry.ingesting = false;
+    /// It lives on after all. `true` if somebody wanted to look meanwhile: then look once more.
+    #[must_use]
+    pub fn release(&self, process: ProcessId) -> bool {
+        match self.lock().get_mut(&process) {
+            Some(entry) => {
+                entry.ingesting = false;
+                std::mem::take(&mut entry.asked_again)
+            }
+            None => false,
         }
     }
 

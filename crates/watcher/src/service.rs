@@ -246,9 +246,8 @@ impl Watcher {
                     tracing::warn!(process.id = %process, %error, "a started process is still recorded as starting; its end will be recorded all the same");
                 }
                 self.end_in_time(process, self.now());
+                // It may have ended meanwhile: then this looks.
                 self.release(process);
-                // It may have ended meanwhile, and its wake was not for us to take.
-                self.look_again(ProcessWake::Ended(process));
                 Ok(process)
             }
             Err(error) => {
@@ -460,7 +459,9 @@ impl Watcher {
         self.inside.live.claim(process)
     }
     pub(crate) fn release(&self, process: ProcessId) {
-        self.inside.live.release(process);
+        if self.inside.live.release(process) {
+            self.look_again(ProcessWake::Ended(process));
+        }
     }
     pub(crate) fn forget(&self, process: ProcessId) {
         self.inside.live.remove(process);

@@ -6,7 +6,7 @@
 //! `synchronous=OFF` does to the disk.
 //! **Absent on purpose:** a power cut. That a sync reaches the platters is the disk's promise.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::world::{How, World};
 const CALLS: &str = "write,writev,pwrite64,pwritev,sendto,sendmsg,fsync,fdatasync";
 const PHASE: Duration = Duration::from_secs(30);
 /// Messages that are said one after another.
-const SAID: usize = 8;
+const SAID: usize = 30;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Sync {
@@ -72,7 +72,7 @@ pub async fn run(place: &Path, sync: Sync, json: bool) -> anyhow::Result<bool> {
     Ok(trace.unsynced_sends + trace.unsynced_confirmations == 0)
 }
 
-fn tracer(file: &PathBuf, sync: Sync) -> Vec<String> {
+fn tracer(file: &Path, sync: Sync) -> Vec<String> {
     let mut line = vec![
         "strace".to_owned(),
         "--follow-forks".into(),

@@ -65,10 +65,7 @@ impl Figures {
             (&mut self.duplicated, other.duplicated),
             (&mut self.ran_twice, other.ran_twice),
             (&mut self.false_delivered, other.false_delivered),
-            (
-                &mut self.confirmations_missing,
-                other.confirmations_missing,
-            ),
+            (&mut self.confirmations_missing, other.confirmations_missing),
             (&mut self.unanswered, other.unanswered),
             (&mut self.dead_letters, other.dead_letters),
             (&mut self.errors_logged, other.errors_logged),
@@ -163,7 +160,9 @@ fn journal(path: &Path) -> anyhow::Result<Vec<String>> {
 fn errors(log: &Path) -> anyhow::Result<Vec<String>> {
     let text = std::fs::read(log).context("reading the gateway's log")?;
     let text = String::from_utf8_lossy(&text);
-    let errors = text.lines().filter(|line| line.contains(" ERROR ") || line.contains("panicked"));
+    let errors = text
+        .lines()
+        .filter(|line| line.contains(" ERROR ") || line.contains("panicked"));
     Ok(errors.map(str::to_owned).collect())
 }
 

@@ -180,7 +180,9 @@ impl People {
                 .map(|launched| launched.program.label())
                 .collect()
         };
-        let verb = *random.pick(&["wait", "wait", "kill", "log"]).unwrap_or(&"wait");
+        let verb = *random
+            .pick(&["wait", "wait", "kill", "log"])
+            .unwrap_or(&"wait");
         match random.pick(&newest) {
             Some(label) => self.use_program(thread, verb, label),
             None => self.say(thread),

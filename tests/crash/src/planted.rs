@@ -56,9 +56,7 @@ impl Planted {
         match self {
             Planted::AckBeforeAccept => figures.confirmations_missing,
             Planted::DoneBeforeCommit => figures.duplicated,
-            Planted::CutLog => {
-                figures.lost + figures.duplicated + figures.confirmations_missing
-            }
+            Planted::CutLog => figures.lost + figures.duplicated + figures.confirmations_missing,
             Planted::StartBeforeRow | Planted::EndInTwoSteps | Planted::LostAsSuccess => {
                 figures.lost
             }

@@ -39,7 +39,10 @@ struct Printed {
 /// `true` if every point was hit as often as wanted and nothing was found.
 pub async fn run(place: &Path, only: &[String], json: bool) -> anyhow::Result<bool> {
     if let Some(unknown) = only.iter().find(|name| !POINTS.contains(&name.as_str())) {
-        bail!("there is no point `{unknown}`; there are {}", POINTS.join(", "));
+        bail!(
+            "there is no point `{unknown}`; there are {}",
+            POINTS.join(", ")
+        );
     }
     let wanted: Vec<&'static str> = POINTS
         .iter()
@@ -163,7 +166,10 @@ async fn before(world: &World, name: &str) -> anyhow::Result<()> {
         stall,
         ..How::default()
     })?;
-    child.ready().await?.context("the first gateway does not start")?;
+    child
+        .ready()
+        .await?
+        .context("the first gateway does not start")?;
     for thread in 1..=THREADS {
         match stall {
             Some(Stall::Foreground | Stall::Sends) => world.people.say(thread),

@@ -118,7 +118,8 @@ mod tests {
     fn a_send_after_the_sync_is_sound_and_one_before_it_is_not() {
         let write = r#"11 pwrite64(9</d/homing.db-wal>, "x", 1, 0) = 1"#;
         let sync = "11 fdatasync(9</d/homing.db-wal>) = 0";
-        let send = format!(r#"12 sendto({SOCKET}, "POST /v1/a/b/send HTTP"..., 9, 0, NULL, 0) = 9"#);
+        let send =
+            format!(r#"12 sendto({SOCKET}, "POST /v1/a/b/send HTTP"..., 9, 0, NULL, 0) = 9"#);
         let sound = read(&[write, sync, &send]);
         assert_eq!((sound.sends, sound.unsynced_sends, sound.syncs), (1, 0, 1));
         assert_eq!(read(&[write, &send, sync]).unsynced_sends, 1);
@@ -134,7 +135,8 @@ mod tests {
         let write = r#"11 pwrite64(9</d/homing.db-wal>, "x", 1, 0) = 1"#;
         let begin = "11 fdatasync(9</d/homing.db-wal> <unfinished ...>";
         let end = "11 <... fdatasync resumed>) = 0";
-        let send = format!(r#"12 writev({SOCKET}, [{{iov_base="POST /v1/"..., iov_len=9}}], 1) = 9"#);
+        let send =
+            format!(r#"12 writev({SOCKET}, [{{iov_base="POST /v1/"..., iov_len=9}}], 1) = 9"#);
         assert_eq!(read(&[write, begin, &send, end]).unsynced_sends, 1);
         assert_eq!(read(&[write, begin, end, &send]).unsynced_sends, 0);
         assert_eq!(read(&[write, begin, write, end, &send]).unsynced_sends, 1);
@@ -143,12 +145,17 @@ mod tests {
     #[test]
     fn a_confirmation_needs_a_sync_since_the_last_poll() {
         let poll = |offset: u64| {
-            format!(r#"12 sendto({SOCKET}, "GET /v1/a/b/updates?offset={offset}&wait_ms=1 HTTP"..., 9, 0, NULL, 0) = 9"#)
+            format!(
+                r#"12 sendto({SOCKET}, "GET /v1/a/b/updates?offset={offset}&wait_ms=1 HTTP"..., 9, 0, NULL, 0) = 9"#
+            )
         };
         let write = r#"11 pwrite64(9</d/homing.db-wal>, "x", 1, 0) = 1"#;
         let sync = "11 fdatasync(9</d/homing.db-wal>) = 0";
         let sound = read(&[&poll(0), write, sync, &poll(3), &poll(3)]);
         assert_eq!((sound.confirmations, sound.unsynced_confirmations), (1, 0));
-        assert_eq!(read(&[&poll(0), write, &poll(3), sync]).unsynced_confirmations, 1);
+        assert_eq!(
+            read(&[&poll(0), write, &poll(3), sync]).unsynced_confirmations,
+            1
+        );
     }
 }

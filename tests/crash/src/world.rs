@@ -122,9 +122,8 @@ impl World {
         if totals.live_processes > 0 {
             return Ok(format!("{} processes live", totals.live_processes));
         }
-        let waits = |name: &str| {
-            ["pending", "claimed", "queued", "sending", "uncertain"].contains(&name)
-        };
+        let waits =
+            |name: &str| ["pending", "claimed", "queued", "sending", "uncertain"].contains(&name);
         let named = totals.notifications.iter().chain(&totals.outbox);
         let waiting: Vec<String> = named
             .filter(|(name, count)| *count > 0 && waits(name))

@@ -207,7 +207,8 @@ impl State {
             when_away: self.setting.when_away,
             ..Policy::default()
         };
-        let windows: Vec<WindowRow> = [ASKED, OTHER]
+        // The most recently active first, and that is another one than asked.
+        let windows: Vec<WindowRow> = [OTHER, ASKED]
             .into_iter()
             .filter(|window| self.store.windows[*window])
             .map(window_row)

@@ -78,9 +78,7 @@ fn is_thinkable(state: &State, action: Action) -> bool {
         Action::CloseWindow(window) => state.store.windows[window],
         Action::OpenWindow(_) => state.setting.windowed,
         Action::Arrive | Action::EndSend(_) => up(|memory| memory.sending.is_some()),
-        Action::BeginSend => {
-            up(|memory| memory.sending.is_none()) && !state.store.outbox.is_empty()
-        }
+        Action::BeginSend => up(|_| true) && !state.store.outbox.is_empty(),
         Action::Finish => up(|memory| memory.unfinished.is_some()),
         Action::Start
         | Action::Look(_)
@@ -219,6 +217,7 @@ impl Model for Homing {
                 Rule::CancelledByAPerson,
                 kept::<{ Rule::CancelledByAPerson as u8 }>,
             ),
+            by(Rule::SentHasArrived, kept::<{ Rule::SentHasArrived as u8 }>),
         ];
         properties.extend(reached::all());
         properties

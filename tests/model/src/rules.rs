@@ -24,10 +24,11 @@ pub enum Rule {
     Order,
     ConsumedByRight,
     CancelledByAPerson,
+    SentHasArrived,
 }
 
 impl Rule {
-    pub const ALL: [Rule; 12] = [
+    pub const ALL: [Rule; 13] = [
         Rule::QuietAfterConfirmation,
         Rule::ClosedDoesNotLeave,
         Rule::OnceIntoHistory,
@@ -40,6 +41,7 @@ impl Rule {
         Rule::Order,
         Rule::ConsumedByRight,
         Rule::CancelledByAPerson,
+        Rule::SentHasArrived,
     ];
 
     pub const fn sentence(self) -> &'static str {
@@ -76,6 +78,7 @@ impl Rule {
             Rule::CancelledByAPerson => {
                 "an item is cancelled only if a person closed its lineage (OWN-64)"
             }
+            Rule::SentHasArrived => "what is settled as sent has arrived (OWN-66, 94)",
         }
     }
 

@@ -120,16 +120,50 @@ pub fn full() -> Vec<Scene> {
 
 /// A few seconds, without optimisation.
 pub fn quick() -> Vec<Scene> {
+    let alone = Left {
+        messages: 0,
+        crashes: 1,
+        mishaps: 2,
+        ..QUIET
+    };
     vec![
         Scene {
             setting: USUAL,
             left: Left {
                 commands: 1,
-                messages: 0,
                 crashes: 1,
-                mishaps: 1,
-                waits: 1,
                 ..QUIET
+            },
+        },
+        Scene {
+            setting: USUAL,
+            left: Left {
+                commands: 2,
+                waits: 1,
+                ..alone
+            },
+        },
+        Scene {
+            setting: Setting {
+                repeats: Repeats::LookUp,
+                after_auto_reset: AfterAutoReset::Drop,
+                ..USUAL
+            },
+            left: Left {
+                commands: 1,
+                ..alone
+            },
+        },
+        Scene {
+            setting: Setting {
+                repeats: Repeats::Deduplicates,
+                after_auto_reset: AfterAutoReset::Deliver,
+                ..USUAL
+            },
+            left: Left {
+                commands: 1,
+                compressions: 1,
+                ..alone
             },
         },
         Scene {
@@ -139,7 +173,7 @@ pub fn quick() -> Vec<Scene> {
             },
             left: Left {
                 commands: 1,
-                windows: 1,
+                windows: 2,
                 ..QUIET
             },
         },

@@ -20,14 +20,8 @@ impl State {
     /// Marked `sending` before it is sent.
     pub(crate) fn begin_send(&mut self, bug: Bug) -> bool {
         let states = self.store.outbox.iter().map(|item| item.state);
-        let Some(memory) = self
-            .memory
-            .as_mut()
-            .filter(|memory| memory.sending.is_none())
-        else {
-            return false;
-        };
-        let Some(first) = outbox::next(states) else {
+        // Whether another one is on its way, too, is the rule's to know.
+        let (Some(memory), Some(first)) = (self.memory.as_mut(), outbox::next(states)) else {
             return false;
         };
         let index = match bug {
@@ -122,6 +116,10 @@ impl State {
         if let Some(memory) = self.memory.as_mut() {
             memory.sending = None;
         }
+        self.expect(
+            Rule::SentHasArrived,
+            after != OutboxState::Sent || self.store.outbox[index].arrived,
+        );
         if after == OutboxState::Cancelled {
             self.check_cancelled(self.store.outbox[index].lineage);
         }

@@ -1,12 +1,14 @@
 //! Reading a conversation and writing into it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use homing_domain::ids::WindowId;
+use homing_domain::ids::{ConversationId, SessionId, WindowId};
 use homing_ports::inbox::{Accepted, Inbound};
+use homing_ports::store::{MessageRow, Queries};
 use serde::{Deserialize, Serialize};
 
 use super::extract::{Asked, Body, Named, Place, id};
@@ -46,7 +48,7 @@ pub(super) async fn list(
         }));
     };
     let limit = wanted.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MOST);
-    let history = queries.conversation_history(row.id, limit).await?;
+    let history = history(queries, row.id, limit).await?;
     let outbox = queries.outbox(row.id, limit).await?;
     let waiting = queries.inbound_waiting(row.id, limit).await?;
     let turns = queries
@@ -59,6 +61,19 @@ pub(super) async fn list(
         messages: timeline::merge(&history, &outbox, &waiting, limit as usize),
         turns,
     }))
+}
+
+/// What was said in the conversation. Sub-agents talk in sessions of their own, which are not part of that: their results are told.
+async fn history(
+    queries: &dyn Queries,
+    conversation: ConversationId,
+    limit: u32,
+) -> Result<Vec<MessageRow>, ApiError> {
+    let mut rows = queries.conversation_history(conversation, limit).await?;
+    let delegations = queries.delegations(conversation, limit).await?;
+    let aside: HashSet<SessionId> = delegations.iter().map(|row| row.session).collect();
+    rows.retain(|row| !aside.contains(&row.session));
+    Ok(rows)
 }
 
 #[derive(Deserialize)]

@@ -185,7 +185,6 @@ async fn sub_agents_are_listed_and_a_notification_about_one_says_what_it_was_to_
         reason: None,
         content: String::new(),
         more: 0,
-        more: 0,
         held_since: None,
         attempts: 0,
         turn: None,
@@ -193,6 +192,20 @@ async fn sub_agents_are_listed_and_a_notification_about_one_says_what_it_was_to_
         created_at: fake.clock.now(),
         settled_at: None,
     };
+    let said = |session: SessionId, text: &str| MessageRow {
+        id: fake.ids.next(),
+        session,
+        turn: None,
+        role: Role::Agent,
+        author: None,
+        text: text.into(),
+        at: fake.clock.now(),
+    };
+    let history = vec![
+        said(delegation.owner.session, "it is at it"),
+        said(delegation.session, "a thought of its own"),
+    ];
+    fake.rows().history = history;
     fake.rows().delegations.push(delegation.clone());
     fake.rows().notifications.push(notification.clone());
 
@@ -215,6 +228,12 @@ async fn sub_agents_are_listed_and_a_notification_about_one_says_what_it_was_to_
         .await;
     assert_eq!(body["delegation"]["task"], "find the slow query");
     assert_eq!(body["process"], Value::Null);
+    let (_, body) = browser
+        .get(&format!("/api/v1/conversations/{OTTER}/messages"))
+        .await;
+    let texts: Vec<_> = body["messages"].as_array().unwrap().iter().collect();
+    assert_eq!(texts.len(), 1, "its own session is not this conversation");
+    assert_eq!(texts[0]["text"], "it is at it");
 }
 
 #[tokio::test]

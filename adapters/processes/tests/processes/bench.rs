@@ -11,7 +11,7 @@ use homing_ports::processes::{
     Started,
 };
 use homing_ports::{IdSource, SystemClock};
-use homing_processes::ShimProcesses;
+use homing_processes::{ShimProcesses, Sources};
 use homing_shim::folder::Folder;
 use homing_shim::machine;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -22,6 +22,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Bench {
     pub data: tempfile::TempDir,
     ids: IdSource,
+    sources: Sources,
 }
 
 pub struct Gateway {
@@ -31,21 +32,40 @@ pub struct Gateway {
 }
 
 impl Bench {
+    /// With cgroups if this machine has them for us.
     pub fn new() -> Self {
+        Self::on(Sources::default())
+    }
+
+    /// Without cgroups, wherever it runs.
+    pub fn sweeping() -> Self {
+        Self::on(Sources {
+            mounts: "/nowhere".into(),
+            own: "/nowhere".into(),
+        })
+    }
+
+    pub fn on(sources: Sources) -> Self {
         Self {
             data: tempfile::tempdir().unwrap(),
             ids: IdSource::new(Arc::new(SystemClock)),
+            sources,
         }
     }
 
     pub fn gateway(&self) -> Gateway {
-        let processes = ShimProcesses::open(self.data.path(), Arc::new(SystemClock)).unwrap();
+        let processes = self.open();
         let wakes = processes.wakes().unwrap();
         Gateway {
             processes,
             wakes,
             seen: Vec::new(),
         }
+    }
+
+    pub fn open(&self) -> ShimProcesses {
+        let clock = Arc::new(SystemClock);
+        ShimProcesses::open_from(self.data.path(), clock, &self.sources).unwrap()
     }
 
     pub fn id(&self) -> ProcessId {

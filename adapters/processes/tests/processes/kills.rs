@@ -34,7 +34,12 @@ async fn a_program_may_end_by_itself_within_its_grace() {
 
 #[tokio::test]
 async fn a_tree_with_a_session_of_its_own_that_ignores_everything_is_gone_before_the_end_is_told() {
-    let bench = Bench::new();
+    for bench in [Bench::new(), Bench::sweeping()] {
+        a_deep_tree_is_gone(&bench).await;
+    }
+}
+
+async fn a_deep_tree_is_gone(bench: &Bench) {
     let mut gateway = bench.gateway();
     std::fs::write(
         bench.data.path().join("deep"),

@@ -6,6 +6,7 @@
 
 mod bench;
 
+mod cgroups;
 mod crashes;
 mod endings;
 mod kills;

@@ -60,7 +60,12 @@ async fn an_end_while_nobody_was_there_is_found() {
 
 #[tokio::test]
 async fn with_its_supervisor_killed_it_is_lost_and_dead() {
-    let bench = Bench::new();
+    for bench in [Bench::new(), Bench::sweeping()] {
+        lost_and_dead(&bench).await;
+    }
+}
+
+async fn lost_and_dead(bench: &Bench) {
     let mut gateway = bench.gateway();
     std::fs::write(
         bench.data.path().join("deep"),
@@ -72,7 +77,7 @@ async fn with_its_supervisor_killed_it_is_lost_and_dead() {
     let process = request.process;
     gateway.start(request).await.unwrap();
     gateway.says(process, "deep").await;
-    kill_supervisor(&bench, process).await;
+    kill_supervisor(bench, process).await;
 
     let exit = gateway.ended(process).await;
     assert_eq!(
@@ -212,7 +217,7 @@ async fn a_lock_that_nobody_alive_holds_is_looked_at_again() {
 }
 
 /// Also waits until it is dead: SIGKILL is only a request to the scheduler.
-async fn kill_supervisor(bench: &Bench, process: homing_domain::ids::ProcessId) {
+pub async fn kill_supervisor(bench: &Bench, process: homing_domain::ids::ProcessId) {
     let supervisor = bench.folder(process).started().unwrap().unwrap().supervisor;
     assert_eq!(
         machine::signal(supervisor, 9).unwrap(),
@@ -243,6 +248,7 @@ fn leave_behind(
         program: identity,
         boot: boot.to_owned(),
         at: 1,
+        outside: None,
     };
     folder.write(STARTED, &started.to_text()).unwrap();
 }

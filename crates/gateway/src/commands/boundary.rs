@@ -30,9 +30,8 @@ pub(super) async fn end_current(
         changes.extend(end_running(running, true));
         ended.effects.push(Effect::CancelTurn);
     }
-    if call.compressing {
-        ended.effects.push(Effect::AbandonCompression);
-    }
+    // One that waits behind a turn is none of `call.compressing` yet.
+    ended.effects.push(Effect::AbandonCompression);
     changes.append(&mut ended.changes);
     changes.extend(
         call.waiting

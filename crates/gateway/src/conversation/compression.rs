@@ -145,13 +145,22 @@ impl Conversation {
         self.answer_all(askers, outcome).await
     }
 
-    /// A boundary ends a compression: its askers are told.
+    /// A boundary ends a compression, also one that still waits for a turn: it must not reach the session that comes next. Programs are told
+    /// here; people's messages were finished with the boundary, and its answer counts them.
     pub(super) async fn abandon_compression(&mut self) -> Result<(), StoreError> {
-        let Some(compressing) = self.compressing.take() else {
-            return Ok(());
-        };
+        let running = self
+            .compressing
+            .take()
+            .map(|compressing| compressing.askers);
+        let waiting = std::mem::take(&mut self.compress_next);
+        let programs = running
+            .into_iter()
+            .flatten()
+            .chain(waiting)
+            .filter(|asker| matches!(asker, Asker::Program(_)))
+            .collect();
         self.answer_all(
-            compressing.askers,
+            programs,
             Err("the session was ended before the summary was ready".into()),
         )
         .await

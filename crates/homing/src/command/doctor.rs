@@ -7,11 +7,13 @@ use std::process::ExitCode;
 
 use homing_config::Config;
 use homing_ports::store::Queries;
+use homing_processes::Trees;
 use serde_json::json;
 
 use super::{block_on, print, reader};
 use crate::arguments::Doctor;
 use crate::data;
+use crate::wiring::tree_limits;
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +33,7 @@ struct Finding {
 pub fn run(arguments: &Doctor) -> anyhow::Result<ExitCode> {
     let folder = &arguments.place.data;
     let mut findings = vec![
-        trees(Path::new("/sys/fs/cgroup")),
+        trees(folder, arguments.config.as_deref()),
         open_files(),
         folder_mode(folder),
     ];
@@ -59,23 +61,34 @@ pub fn run(arguments: &Doctor) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// How a whole tree of processes is ended here.
-fn trees(root: &Path) -> Finding {
+/// How a whole tree of processes is ended: by the gateway that runs, or by one that would be started here.
+fn trees(folder: &Path, config: Option<&Path>) -> Finding {
     let what = "processes";
-    let unified = root.join("cgroup.controllers").exists();
-    let said = match unified {
-        true => {
-            "a process and everything it started is ended by its group and a sweep of its descendants (cgroup v2 is there, and not used yet)"
-        }
-        false => {
-            "a process and everything it started is ended by its group and a sweep of its descendants; memory and pids are not limited"
-        }
+    let trees = running(folder)
+        .then(|| homing_processes::trees_of(folder))
+        .flatten()
+        .unwrap_or_else(homing_processes::trees);
+    // Settings that cannot be read are another line's to report.
+    let wanted = config
+        .and_then(|path| fs::read_to_string(path).ok())
+        .and_then(|text| Config::parse(&text).ok())
+        .map(|config| tree_limits(&config))
+        .unwrap_or_default();
+    let unenforced = trees.not_enforced(wanted);
+    let fine = matches!(trees, Trees::Cgroup { .. }) && unenforced.is_none();
+    let said = match unenforced {
+        Some(why) => format!("{why}. {trees}"),
+        None => trees.to_string(),
     };
     Finding {
-        grade: Grade::Note,
+        grade: if fine { Grade::Fine } else { Grade::Note },
         what,
-        said: said.to_owned(),
+        said,
     }
+}
+
+fn running(folder: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(data::control_path(folder)).is_ok()
 }
 
 fn open_files() -> Finding {
@@ -190,13 +203,13 @@ fn store(folder: &Path) -> Finding {
 
 fn gateway(folder: &Path) -> Finding {
     let what = "gateway";
-    match std::os::unix::net::UnixStream::connect(data::control_path(folder)) {
-        Ok(_) => Finding {
+    match running(folder) {
+        true => Finding {
             grade: Grade::Fine,
             what,
             said: "runs".into(),
         },
-        Err(_) => Finding {
+        false => Finding {
             grade: Grade::Note,
             what,
             said: "does not run; `homing serve` starts it".into(),
@@ -226,6 +239,37 @@ mod tests {
                 .said
                 .contains("homing serve")
         );
+    }
+
+    #[test]
+    fn it_says_how_trees_are_ended_and_which_limits_are_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("homing.toml");
+        fs::write(&path, "[processes]\nmemory_max = \"2G\"\n").unwrap();
+        let (plain, limited) = (
+            trees(folder.path(), None),
+            trees(folder.path(), Some(&path)),
+        );
+        assert!(
+            plain
+                .said
+                .starts_with("a process and everything it started is ended")
+        );
+        assert!(limited.said.contains(&plain.said));
+        // A machine that can limit it has nothing to add.
+        assert_eq!(
+            limited.said == plain.said,
+            limited.grade == Grade::Fine,
+            "{}",
+            limited.said
+        );
+        if limited.said != plain.said {
+            assert!(
+                limited
+                    .said
+                    .starts_with("`processes.memory_max` is not enforced: ")
+            );
+        }
     }
 
     #[test]

@@ -9,7 +9,9 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
+use homing_shim::cgroup::{Cgroup, PROCS};
 use homing_shim::exit::{Ending, Exit};
 use homing_shim::folder::{CONTROL, EXIT, Folder, INPUT, STARTED};
 use homing_shim::machine;
@@ -120,7 +122,8 @@ pub fn launch(path: &OsStr) -> io::Result<Launched> {
 
     let (gate, opener) = sys::pipe()?;
     let (failure, reporter) = sys::pipe()?;
-    let child = match sys::fork()? {
+    let birth = give_birth(spec.cgroup.as_deref())?;
+    let child = match birth.fork {
         Fork::Child => {
             drop(opener);
             command.run(sys::file(gate), sys::file(reporter), ends);
@@ -128,7 +131,7 @@ pub fn launch(path: &OsStr) -> io::Result<Launched> {
         Fork::Parent { child } => child,
     };
     drop((gate, reporter, ends));
-    let started = record_start(&folder, child)?;
+    let started = record_start(&folder, child, birth.outside)?;
     sys::file(opener).write_all(b"!")?;
 
     let mut why = String::new();
@@ -155,7 +158,42 @@ pub fn launch(path: &OsStr) -> io::Result<Launched> {
     Ok(Launched::CannotRun(why))
 }
 
-fn record_start(folder: &Folder, child: i32) -> io::Result<Started> {
+/// A child, and why it is not where it should be.
+struct Birth {
+    fork: Fork,
+    outside: Option<String>,
+}
+
+/// Forks into the program's cgroup. Where the kernel is older, or clone3 forbidden, the child is moved there while it waits at its gate. A program
+/// outside is still a program: the sweep ends its tree, and the record says why.
+fn give_birth(cgroup: Option<&Path>) -> io::Result<Birth> {
+    let Some(cgroup) = cgroup.map(Cgroup::new) else {
+        return Ok(Birth {
+            fork: sys::fork()?,
+            outside: None,
+        });
+    };
+    let born_inside = cgroup
+        .open()
+        .and_then(|directory| sys::fork_into(directory.as_fd()));
+    if let Ok(fork) = born_inside {
+        return Ok(Birth {
+            fork,
+            outside: None,
+        });
+    }
+    let fork = sys::fork()?;
+    let outside = match fork {
+        Fork::Child => None,
+        Fork::Parent { child } => cgroup
+            .set(PROCS, &child.to_string())
+            .err()
+            .map(|error| format!("{}: {}", cgroup.path().display(), plain(&error))),
+    };
+    Ok(Birth { fork, outside })
+}
+
+fn record_start(folder: &Folder, child: i32, outside: Option<String>) -> io::Result<Started> {
     let identity = |pid| {
         machine::identity(pid)
             .ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be read")))
@@ -165,6 +203,7 @@ fn record_start(folder: &Folder, child: i32) -> io::Result<Started> {
         program: identity(child)?,
         boot: machine::boot_id()?,
         at: sys::now(),
+        outside,
     };
     folder.write(STARTED, &started.to_text())?;
     Ok(started)

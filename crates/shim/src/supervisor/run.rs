@@ -62,7 +62,7 @@ impl Run {
             input: Input::new(program.input),
             control: Control::new(program.control),
             children: sys::file(program.children),
-            tree: Tree::new(program.pid),
+            tree: Tree::new(program.pid, program.spec.cgroup.clone()),
             folder: program.folder,
             pid: program.pid,
             end: End::Running,
@@ -71,6 +71,12 @@ impl Run {
     }
 
     pub fn until_nothing_is_left(mut self) -> io::Result<()> {
+        let result = self.look_after();
+        self.tree.clear_up();
+        result
+    }
+
+    fn look_after(&mut self) -> io::Result<()> {
         loop {
             let ready = self.wait()?;
             let now = sys::ticks();

@@ -4,10 +4,15 @@
 //! of it. SIGKILL is repeated until no child is left, because one may be born between the look and the signal. Something that forks faster
 //! than we kill is left after [`MOST_ROUNDS`] and counted in the exit record.
 //!
-//! A cgroup (`cgroup.kill`) would do it in one step where one is delegated: it belongs into [`Tree::kill_round`], before the walk.
+//! Where the program has a cgroup, `cgroup.kill` does it in one step that nothing can outrun. The walk still follows, for what has moved to
+//! another cgroup, and for kernels that do not have that file.
 
 use std::io;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
+use homing_shim::cgroup::{Cgroup, Removed};
 use homing_shim::machine::{self, Identity};
 use libc::{SIGKILL, SIGTERM};
 
@@ -20,11 +25,16 @@ pub const MOST_ROUNDS: u32 = 500;
 /// Milliseconds between rounds after that: only sleeps in the kernel that nothing can end are left.
 const LONG_PAUSE: u64 = 1_000;
 
+/// Milliseconds between two tries to remove the cgroup.
+const CLEAR_UP_PAUSE: u64 = 2;
+const CLEAR_UP_TRIES: u32 = 50;
+
 #[derive(Debug)]
 pub struct Tree {
     supervisor: i32,
     /// The program's group, as long as the program is not reaped; afterwards the number may be somebody else's.
     group: Option<i32>,
+    cgroup: Option<Cgroup>,
     state: State,
 }
 
@@ -36,10 +46,11 @@ enum State {
 }
 
 impl Tree {
-    pub fn new(program: i32) -> Self {
+    pub fn new(program: i32, cgroup: Option<PathBuf>) -> Self {
         Self {
             supervisor: std::process::id() as i32,
             group: Some(program),
+            cgroup: cgroup.map(Cgroup::new),
             state: State::LeftAlone,
         }
     }
@@ -108,6 +119,9 @@ impl Tree {
     }
 
     fn kill_round(&self) {
+        if let Some(cgroup) = &self.cgroup {
+            drop(cgroup.kill());
+        }
         if let Some(group) = self.group {
             drop(sys::signal_group(group, SIGKILL));
         }
@@ -127,7 +141,26 @@ impl Tree {
 
     /// All of the tree that is alive.
     pub fn everything(&self) -> Vec<Identity> {
-        machine::descendants(&[self.supervisor])
+        let mut all = self.cgroup.as_ref().map_or_else(Vec::new, Cgroup::members);
+        for one in machine::descendants(&[self.supervisor]) {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+        all
+    }
+
+    /// Removes the cgroup once its last member is reaped. The kernel may need a moment; what stays, a gateway removes later.
+    pub fn clear_up(&self) {
+        let Some(cgroup) = &self.cgroup else {
+            return;
+        };
+        for _ in 0..CLEAR_UP_TRIES {
+            match cgroup.remove() {
+                Ok(Removed::Populated) => thread::sleep(Duration::from_millis(CLEAR_UP_PAUSE)),
+                Ok(Removed::Gone) | Err(_) => return,
+            }
+        }
     }
 }
 

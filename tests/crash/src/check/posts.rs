@@ -63,9 +63,7 @@ fn says(text: &str) -> Says {
     if first.starts_with("I was restarted while") {
         return Says::Interrupted;
     }
-    answer(first)
-        .or_else(|| told(first))
-        .unwrap_or(Says::Other)
+    answer(first).or_else(|| told(first)).unwrap_or(Says::Other)
 }
 
 fn answer(line: &str) -> Option<Says> {

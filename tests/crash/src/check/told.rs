@@ -81,7 +81,11 @@ fn content(facts: &Facts, ledger: &Ledger, post: &Post, process: ProcessId, foun
         return;
     };
     // Longer outputs are shown in part.
-    let wanted = format!("output {} {}", program.label(), program.lines.wrapping_sub(1));
+    let wanted = format!(
+        "output {} {}",
+        program.label(),
+        program.lines.wrapping_sub(1)
+    );
     if (1..=20).contains(&program.lines) && !post.text.contains(&wanted) {
         found.fault(
             Fault::Lost,
@@ -95,11 +99,19 @@ fn outbox(facts: &Facts, posted: &BTreeSet<OutboxId>, found: &mut Found) {
         match item.state {
             OutboxState::Sent if !posted.contains(&item.id) => found.fault(
                 Fault::FalseDelivered,
-                format!("{} ({}) is sent and was not posted", item.id, item.kind.name()),
+                format!(
+                    "{} ({}) is sent and was not posted",
+                    item.id,
+                    item.kind.name()
+                ),
             ),
             OutboxState::Dead => found.fault(
                 Fault::DeadLetter,
-                format!("{}: {}", item.id, item.reason.as_deref().unwrap_or_default()),
+                format!(
+                    "{}: {}",
+                    item.id,
+                    item.reason.as_deref().unwrap_or_default()
+                ),
             ),
             OutboxState::Queued | OutboxState::Sending | OutboxState::Uncertain => found.fault(
                 Fault::Books,
@@ -181,9 +193,7 @@ fn confirmed_end(facts: &Facts, post: &Post) -> Option<LineageId> {
     let row = facts.sessions.get(&session)?;
     let ended = facts.lineages.values().find(|lineage| {
         lineage.conversation == row.conversation
-            && lineage
-                .closed
-                .is_some_and(|(_, at)| at == row.started_at)
+            && lineage.closed.is_some_and(|(_, at)| at == row.started_at)
     });
     ended.map(|lineage| lineage.id)
 }

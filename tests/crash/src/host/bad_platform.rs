@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homing_ports::platform::{
-    Capabilities, Outgoing, OutgoingKind, Platform, Receipt, SendError,
-};
+use homing_ports::platform::{Capabilities, Outgoing, OutgoingKind, Platform, Receipt, SendError};
 
 use crate::planted::Planted;
 
