@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::open::{self, OpenError};
 use crate::read::Readers;
-use crate::writer::{Job, Outcome, Request, Shared, Writer};
+use crate::writer::{Clean, Job, Outcome, Request, Shared, Writer};
 
 /// Requests that may wait before callers wait.
 const QUEUE: usize = 1024;
@@ -102,6 +102,16 @@ impl Store for SqliteStore {
     async fn take_over(&self, at: Timestamp) -> StoreResult<u64> {
         let (answer, answered) = oneshot::channel();
         self.ask(Request::TakeOver(at, answer), answered).await
+    }
+
+    async fn clean(&self, before: Timestamp, limit: u32) -> StoreResult<u64> {
+        let below = homing_domain::ids::compose(before.millis(), 0);
+        let clean = Clean {
+            below: below.cast_signed(),
+            limit,
+        };
+        let (answer, answered) = oneshot::channel();
+        self.ask(Request::Clean(clean, answer), answered).await
     }
 
     async fn accept(

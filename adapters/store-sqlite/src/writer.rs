@@ -62,7 +62,15 @@ pub(crate) enum Outcome {
 pub(crate) enum Request {
     Write(Box<Job>, oneshot::Sender<StoreResult<Outcome>>),
     TakeOver(Timestamp, oneshot::Sender<StoreResult<u64>>),
+    Clean(Clean, oneshot::Sender<StoreResult<u64>>),
     Close(oneshot::Sender<StoreResult<()>>),
+}
+
+/// What is to be removed: settled and older than this id, so many rows of each table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clean {
+    pub below: i64,
+    pub limit: u32,
 }
 
 /// What the writer tells everyone.
@@ -125,6 +133,9 @@ impl Writer {
                 }
                 Request::TakeOver(at, answer) => {
                     let _ = answer.send(self.take_over(at).await);
+                }
+                Request::Clean(clean, answer) => {
+                    let _ = answer.send(self.clean(clean).await);
                 }
                 Request::Close(answer) => {
                     let _ = answer.send(self.close().await);
@@ -289,6 +300,33 @@ impl Writer {
             }
             Err(error) => Err(self.lost("taking over", error).await),
         }
+    }
+
+    /// Ids sort by age, so the oldest rows are found without an index of their own. Each statement is a transaction of its own.
+    async fn clean(&mut self, clean: Clean) -> StoreResult<u64> {
+        if let Some(reason) = self.shared.failed.get() {
+            return Err(StoreError::Unavailable(reason.clone()));
+        }
+        let epoch = self.shared.epoch.load(Ordering::Acquire);
+        let mut removed = 0;
+        for sql in [
+            "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id < ? AND settled_at IS NOT NULL ORDER BY id LIMIT ?) \
+             AND (SELECT max(epoch) FROM instances) = ?",
+            "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE id < ? AND finished_at IS NOT NULL ORDER BY id LIMIT ?) \
+             AND (SELECT max(epoch) FROM instances) = ?",
+        ] {
+            let done = sqlx::query(sql)
+                .bind(clean.below)
+                .bind(clean.limit)
+                .bind(epoch.cast_signed())
+                .execute(&mut self.connection)
+                .await;
+            match done {
+                Ok(done) => removed += done.rows_affected(),
+                Err(error) => return Err(self.lost("removing old rows", error).await),
+            }
+        }
+        Ok(removed)
     }
 
     /// Moves what is in the log into the file, so that the next start has nothing to do.

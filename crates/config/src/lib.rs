@@ -39,6 +39,9 @@ pub struct GatewayConfig {
     pub data: PathBuf,
     /// The console's address: loopback only, for now.
     pub listen: SocketAddr,
+    /// How long records of sends and of handled messages are kept; `None` is for ever. Histories stay.
+    #[serde(deserialize_with = "duration::optional_field")]
+    pub keep_records_for: Option<Duration>,
     /// How long a planned stop waits for what is under way.
     #[serde(deserialize_with = "duration::field")]
     pub stop_within: Duration,
@@ -133,6 +136,7 @@ impl Default for GatewayConfig {
         Self {
             data: PathBuf::from("data"),
             listen: SocketAddr::from(([127, 0, 0, 1], 7350)),
+            keep_records_for: Some(Duration::from_secs(90 * 86_400)),
             stop_within: Duration::from_secs(5),
         }
     }

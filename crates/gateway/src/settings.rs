@@ -36,6 +36,8 @@ pub struct Settings {
     pub keepalive_max_age: Duration,
     /// How long the output of an ended process is kept, from its end.
     pub keep_output_for: Duration,
+    /// How long records of sends and of handled messages are kept; `None` is for ever.
+    pub keep_records_for: Option<Duration>,
     /// First wait before a failed send or verdict is tried again; doubles up to `retry_longest`.
     pub retry_first: Duration,
     pub retry_longest: Duration,
@@ -76,6 +78,7 @@ impl Default for Settings {
             reset: AutoReset::default(),
             keepalive_max_age: Duration::from_secs(86_400),
             keep_output_for: Duration::from_secs(7 * 86_400),
+            keep_records_for: None,
             retry_first: Duration::from_millis(250),
             retry_longest: Duration::from_secs(60),
         }

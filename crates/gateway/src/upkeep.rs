@@ -38,7 +38,29 @@ pub(crate) async fn run(inside: Arc<Inside>) {
 
 async fn look(inside: &Arc<Inside>) -> Result<(), StoreError> {
     propose_resets(inside).await?;
-    forget_output(inside).await
+    forget_output(inside).await?;
+    clean(inside).await
+}
+
+/// What was delivered and handled long ago.
+async fn clean(inside: &Arc<Inside>) -> Result<(), StoreError> {
+    let Some(keep) = inside.settings.keep_records_for else {
+        return Ok(());
+    };
+    let before = Timestamp(
+        inside
+            .now()
+            .millis()
+            .saturating_sub(keep.as_millis() as i64),
+    );
+    let removed = inside.store.clean(before, AT_ONCE).await?;
+    if removed > 0 {
+        tracing::info!(
+            removed,
+            "removed records of messages that were delivered or handled long ago"
+        );
+    }
+    Ok(())
 }
 
 async fn propose_resets(inside: &Arc<Inside>) -> Result<(), StoreError> {

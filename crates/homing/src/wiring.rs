@@ -110,6 +110,7 @@ fn settings(config: &Config, control: ControlAccess) -> anyhow::Result<Settings>
         reset: auto_reset(config)?,
         keepalive_max_age: config.sessions.keepalive_max_age,
         keep_output_for: config.processes.keep_output_for,
+        keep_records_for: config.gateway.keep_records_for,
         delegations_at_once: config.processes.delegations_at_once,
         limits: Limits {
             per_conversation: config.processes.per_conversation,

@@ -41,6 +41,10 @@ pub trait Store: Queries {
         at: Timestamp,
     ) -> StoreResult<ConversationRow>;
 
+    /// Removes what was delivered and handled before that moment: settled outbox items and finished inbound messages, at most `limit` of
+    /// each. Histories, notifications and their decisions stay. An inbound message that is removed is no longer recognised as a repeat.
+    async fn clean(&self, before: Timestamp, limit: u32) -> StoreResult<u64>;
+
     /// Applies all changes or none. Changes are applied in order, so a later one sees the earlier ones.
     async fn commit(&self, commit: Commit) -> StoreResult<Committed>;
 }

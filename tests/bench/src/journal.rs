@@ -137,6 +137,9 @@ impl Store for Journal {
     async fn take_over(&self, at: Timestamp) -> StoreResult<u64> {
         self.inner.take_over(at).await
     }
+    async fn clean(&self, before: Timestamp, limit: u32) -> StoreResult<u64> {
+        self.inner.clean(before, limit).await
+    }
 
     async fn accept(
         &self,

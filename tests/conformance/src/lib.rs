@@ -73,6 +73,7 @@ macro_rules! with_every_check {
             work::live_processes_are_of_a_lineage_and_ended_ones_come_last
             work::an_id_is_found_by_its_last_characters
             work::a_delegation_ends_once
+            outbox::old_records_are_removed_and_what_waits_stays
             notifications::a_notification_is_unique_by_source_kind_and_sequence
             notifications::a_decision_moves_only_from_the_state_it_saw_and_is_recorded
             notifications::a_hold_keeps_its_age_until_it_settles

@@ -427,3 +427,33 @@ pub async fn totals_add_up(place: &dyn Place) {
         running
     );
 }
+
+pub async fn old_records_are_removed_and_what_waits_stays(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let (gone, waits) = (scene.queued("gone").await, scene.queued("waits").await);
+    scene
+        .done(vec![
+            Change::Sending {
+                outbox: gone,
+                attempt: 1,
+            },
+            sent(gone, 1),
+        ])
+        .await;
+    let left = async || -> Vec<OutboxId> {
+        let rows = scene.store.outbox(scene.conversation, 10).await.unwrap();
+        rows.iter().map(|row| row.id).collect()
+    };
+    assert_eq!(scene.store.clean(Timestamp(0), 100).await.unwrap(), 0);
+    assert_eq!(left().await, [waits, gone]);
+    let later = Timestamp(homing_domain::ids::ID_EPOCH_MS * 2);
+    assert!(scene.store.clean(later, 100).await.unwrap() >= 1);
+    assert_eq!(left().await, [waits]);
+    assert_eq!(scene.store.clean(later, 100).await.unwrap(), 0);
+    scene
+        .done(vec![Change::Sending {
+            outbox: waits,
+            attempt: 1,
+        }])
+        .await;
+}

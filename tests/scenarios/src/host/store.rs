@@ -65,6 +65,7 @@ macro_rules! fallible {
 
 fallible! { Store:
     take_over(at: Timestamp) -> u64;
+    clean(before: Timestamp, limit: u32) -> u64;
     accept(inbound: Inbound, key: SessionKey, at: Timestamp) -> Accepted;
     open_conversation(key: &SessionKey, origin: &Origin, at: Timestamp) -> ConversationRow;
     commit(commit: Commit) -> Committed;
