@@ -158,7 +158,7 @@ fn conclude(process: ProcessId, folder: &Folder, found: Found, now: Timestamp) -
         }
     };
     if let Some(cgroup) = trees::of(process, folder) {
-        trees::remove(&cgroup);
+        trees::remove_soon(&cgroup);
     }
     Ok(fate)
 }
@@ -224,7 +224,7 @@ fn end_what_is_left(process: ProcessId, folder: &Folder, program: Option<machine
 pub(crate) fn end_what_nobody_looks_after(process: ProcessId, folder: &Folder) {
     if let Some(cgroup) = trees::of(process, folder) {
         let _ = cgroup.kill();
-        trees::remove(&cgroup);
+        trees::remove_soon(&cgroup);
     }
 }
 

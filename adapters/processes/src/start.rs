@@ -46,7 +46,7 @@ pub(crate) fn start(
     spec.cgroup = cgroup.as_ref().map(|cgroup| cgroup.path().to_owned());
     let started = supervise(places, request.process, &spec);
     if let (Err(_), Some(cgroup)) = (&started, &cgroup) {
-        trees::remove(cgroup);
+        trees::remove_soon(cgroup);
     }
     started
 }

@@ -15,7 +15,7 @@ use homing_shim::record::{Record, Writer};
 
 pub use place::Sources;
 
-pub(crate) use groups::{Groups, of, remove};
+pub(crate) use groups::{Groups, of, remove, remove_soon};
 
 /// The file beside the run folders in which a gateway says what it uses.
 const RECORD: &str = "trees";
@@ -108,6 +108,19 @@ impl Trees {
         (!told.is_empty()).then(|| told.join("; "))
     }
 
+    /// How, without what can be limited.
+    pub fn how(&self) -> String {
+        let ended = "a process and everything it started is ended";
+        match self {
+            Trees::GroupAndSweep { .. } => {
+                format!("{ended} by its group and a sweep of its descendants")
+            }
+            Trees::Cgroup { root, .. } => {
+                format!("{ended} at once by its cgroup, below {}", root.display())
+            }
+        }
+    }
+
     fn obstacle(&self, controller: &str) -> Option<&str> {
         match self {
             Trees::GroupAndSweep { why } => Some(why),
@@ -168,34 +181,28 @@ impl Trees {
 
 impl fmt::Display for Trees {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (root, memory, pids) = match self {
-            Trees::GroupAndSweep { why } => {
-                return write!(
-                    f,
-                    "a process and everything it started is ended by its group and a sweep of its descendants, and its memory and pids are not limited: {why}"
-                );
-            }
-            Trees::Cgroup { root, memory, pids } => (root.display(), memory, pids),
-        };
-        write!(
-            f,
-            "a process and everything it started is ended at once by its cgroup, below {root}; "
-        )?;
         use Enforcement::{Impossible, Possible};
+        f.write_str(&self.how())?;
+        let (memory, pids) = match self {
+            Trees::GroupAndSweep { why } => {
+                return write!(f, ", and its memory and pids are not limited: {why}");
+            }
+            Trees::Cgroup { memory, pids, .. } => (memory, pids),
+        };
         match (memory, pids) {
-            (Possible, Possible) => f.write_str("its memory and pids can be limited"),
+            (Possible, Possible) => f.write_str("; its memory and pids can be limited"),
             (Impossible(why), Impossible(other)) if why == other => {
-                write!(f, "its memory and pids cannot be limited: {why}")
+                write!(f, "; its memory and pids cannot be limited: {why}")
             }
             (Impossible(why), Impossible(other)) => write!(
                 f,
-                "its memory cannot be limited: {why}; nor its pids: {other}"
+                "; its memory cannot be limited: {why}; nor its pids: {other}"
             ),
             (Possible, Impossible(why)) => {
-                write!(f, "its memory can be limited, its pids cannot: {why}")
+                write!(f, "; its memory can be limited, its pids cannot: {why}")
             }
             (Impossible(why), Possible) => {
-                write!(f, "its pids can be limited, its memory cannot: {why}")
+                write!(f, "; its pids can be limited, its memory cannot: {why}")
             }
         }
     }

@@ -6,6 +6,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::machine::{self, Identity};
 
@@ -13,6 +15,9 @@ use crate::machine::{self, Identity};
 pub const PROCS: &str = "cgroup.procs";
 const KILL: &str = "cgroup.kill";
 const EVENTS: &str = "cgroup.events";
+
+const PAUSE: Duration = Duration::from_millis(2);
+const TRIES: u32 = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cgroup {
@@ -89,6 +94,17 @@ impl Cgroup {
             }
         }
         Ok(Removed::Gone)
+    }
+
+    /// As [`Cgroup::remove`], when everybody in it has just been killed or reaped: the kernel may need a moment to see that.
+    pub fn remove_soon(&self) -> io::Result<Removed> {
+        for _ in 0..TRIES {
+            match self.remove()? {
+                Removed::Gone => return Ok(Removed::Gone),
+                Removed::Populated => thread::sleep(PAUSE),
+            }
+        }
+        Ok(Removed::Populated)
     }
 
     /// It and all below it, parents first. A program may divide its cgroup.

@@ -4,7 +4,7 @@
 //! <data>/run/wake             a FIFO: shims say "look again"; the gateway reads
 //! <data>/run/<process id>/    0700
 //!   lock                      held (flock) by the supervisor for life, from before it exists: the gateway takes it and passes it on
-//!   spec                      what to run; written by the gateway before the supervisor is started
+//!   spec                      what to run, and in which cgroup; written by the gateway before the supervisor is started
 //!   control                   a FIFO: kill, close the input
 //!   input                     a FIFO, only with an open standard input; removed when it is closed
 //!   started                   who runs; on disk *before* the program is executed

@@ -7,7 +7,7 @@
 //! (public bugs 17327, 17430). Signals meant for others do not end us: TERM, HUP, INT and QUIT are ignored, so that whoever ends a whole
 //! session or unit still gets an exit record; SIGKILL is the way to end a supervisor.
 //! **Absent on purpose:** an async runtime, threads, timers while nothing is due, a log, `PR_SET_PDEATHSIG` (it fires when the starting
-//! *thread* ends), and any knowledge of owners.
+//! *thread* ends), any knowledge of owners, and being in the program's cgroup: who ends that must not end us.
 
 mod supervisor {
     pub mod control;

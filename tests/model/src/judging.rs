@@ -50,7 +50,8 @@ impl State {
             anything |= self.store.works[number].standing != Some(to);
             self.decide(number, to);
         }
-        anything
+        // A verdict that changes nothing may be wrong all the same.
+        anything || self.broken.any()
     }
 
     /// One turn for all that wait for the same window.

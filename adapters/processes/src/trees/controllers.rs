@@ -36,7 +36,7 @@ pub(crate) fn possible(place: &Place, controller: &str) -> Enforcement {
 
 fn obstacle(place: &Place, controller: &str) -> Option<String> {
     if !lists(&place.delegated.join(AVAILABLE), controller) {
-        return Some("cgroup v2 has no such controller here".into());
+        return Some("cgroup v2 has no such controller here (it is not handed down to us, or the older cgroup v1 has it)".into());
     }
     if lists(&place.delegated.join(HANDED_DOWN), controller) {
         return None;

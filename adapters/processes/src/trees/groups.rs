@@ -81,7 +81,7 @@ impl Groups {
         set_limits(&cgroup, self.limits, memory, pids)
             .inspect_err(|error| {
                 told(error);
-                remove(&cgroup);
+                remove_soon(&cgroup);
             })
             .ok()?;
         Some(cgroup)
@@ -215,9 +215,19 @@ pub(crate) fn of(process: ProcessId, folder: &Folder) -> Option<Cgroup> {
     (its_own && path.is_absolute()).then(|| Cgroup::new(path))
 }
 
-/// Best effort: one that stays costs little, and is tried again when a gateway opens.
+/// Where somebody may well live.
 pub(crate) fn remove(cgroup: &Cgroup) {
-    match cgroup.remove() {
+    tell(cgroup, cgroup.remove());
+}
+
+/// Where everybody has just been killed, or nobody ever was.
+pub(crate) fn remove_soon(cgroup: &Cgroup) {
+    tell(cgroup, cgroup.remove_soon());
+}
+
+/// Best effort: one that stays costs little, and is tried again when a gateway opens.
+fn tell(cgroup: &Cgroup, removed: io::Result<Removed>) {
+    match removed {
         Ok(Removed::Gone) => {}
         Ok(Removed::Populated) => {
             tracing::debug!(cgroup = %cgroup.path().display(), "somebody still lives in it");

@@ -13,7 +13,10 @@ use homing_domain::process::{Ending, LostReason};
 use homing_ports::processes::{Fate, KillOutcome, Processes};
 use homing_processes::{Enforcement, Sources, TreeLimits, Trees};
 use homing_shim::cgroup::Cgroup;
+use homing_shim::control;
+use homing_shim::folder::{Folder, SPEC};
 use homing_shim::machine::{self, Identity};
+use homing_shim::spec::{self, Spec};
 
 use crate::bench::{Bench, Gateway, code, until};
 use crate::restarts::kill_supervisor;
@@ -350,4 +353,96 @@ async fn limits_that_the_kernel_does_not_offer_are_said_not_to_be_enforced() {
     // They do not keep anything from running.
     let request = bench.shell("true");
     processes.start(request).await.unwrap();
+}
+
+/// Where the kernel does not let a child be born elsewhere, it is moved; and the order to end a whole cgroup is one file. Both as plain files, since
+/// what they do in a real hierarchy is also done by the sweep.
+#[test]
+fn a_supervisor_moves_its_program_and_orders_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let group = folder.path().join("group");
+    fs::create_dir(&group).unwrap();
+    fs::write(group.join("cgroup.procs"), "").unwrap();
+    fs::write(group.join("cgroup.kill"), "").unwrap();
+    let inside = supervise(&folder.path().join("inside"), &group);
+    assert_eq!(inside.started.outside, None);
+    let moved = fs::read_to_string(group.join("cgroup.procs")).unwrap();
+    assert_eq!(moved, inside.started.program.pid.to_string());
+    fs::write(group.join("cgroup.procs"), "").unwrap();
+    inside.kill();
+    assert_eq!(fs::read_to_string(group.join("cgroup.kill")).unwrap(), "1");
+
+    let absent = folder.path().join("absent");
+    let outside = supervise(&folder.path().join("outside"), &absent);
+    let why = outside.started.outside.clone().unwrap();
+    assert_eq!(
+        why,
+        format!("{}: No such file or directory", absent.display())
+    );
+    outside.kill();
+    assert!(!absent.exists());
+}
+
+/// A supervisor without a gateway.
+struct Supervised {
+    folder: Folder,
+    started: homing_shim::started::Started,
+    supervisor: std::process::Child,
+}
+
+fn supervise(path: &Path, cgroup: &Path) -> Supervised {
+    fs::create_dir(path).unwrap();
+    let folder = Folder::new(path);
+    let lock = folder.create_lock().unwrap();
+    let fifo = Command::new("mkfifo").arg(path.join("control")).status();
+    assert!(fifo.unwrap().success());
+    let spec = Spec {
+        process: 1,
+        arguments: vec!["sleep".into(), "1000".into()],
+        directory: "/".into(),
+        environment: Vec::new(),
+        input: spec::Input::Empty,
+        terminal: None,
+        wakes: spec::OutputWakes::Silent,
+        head: 1,
+        tail: 1,
+        open_files: 0,
+        cgroup: Some(cgroup.to_owned()),
+    };
+    folder.write(SPEC, &spec.to_text()).unwrap();
+    let (answer, answers) = std::io::pipe().unwrap();
+    let supervisor = Command::new(shim(path))
+        .arg(path)
+        .stdin(lock)
+        .stdout(answers)
+        .spawn()
+        .unwrap();
+    let text = std::io::read_to_string(answer).unwrap();
+    assert!(text.starts_with("started\n"), "{text}");
+    Supervised {
+        started: folder.started().unwrap().unwrap(),
+        folder,
+        supervisor,
+    }
+}
+
+/// The embedded one, as a gateway installs it.
+fn shim(beside: &Path) -> PathBuf {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _inside = runtime.enter();
+    let data = beside.with_extension("data");
+    let clock = std::sync::Arc::new(homing_ports::SystemClock);
+    drop(homing_processes::ShimProcesses::open(&data, clock).unwrap());
+    let mut installed = fs::read_dir(data.join("bin")).unwrap();
+    installed.next().unwrap().unwrap().path()
+}
+
+impl Supervised {
+    fn kill(mut self) {
+        let order = control::Command::Kill { grace_ms: 0 }.to_bytes();
+        fs::write(self.folder.file("control"), order).unwrap();
+        self.supervisor.wait().unwrap();
+        let ending = self.folder.exit().unwrap().unwrap().ending;
+        assert_eq!(ending, homing_shim::exit::Ending::Signal(9));
+    }
 }

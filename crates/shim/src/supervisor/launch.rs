@@ -1,7 +1,7 @@
 //! From a spec to a running program.
 //!
-//! The order carries the weight: fork → the child waits at a gate → `started` on disk → the gate opens → execve. A supervisor that dies anywhere
-//! before the gate opens leaves a child that sees the gate fall and leaves without having executed anything.
+//! The order carries the weight: fork (into the program's cgroup, if it has one) → the child waits at a gate → `started` on disk → the gate opens →
+//! execve. A supervisor that dies anywhere before the gate opens leaves a child that sees the gate fall and leaves without having executed anything.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, OpenOptions};

@@ -9,10 +9,8 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
 
-use homing_shim::cgroup::{Cgroup, Removed};
+use homing_shim::cgroup::Cgroup;
 use homing_shim::machine::{self, Identity};
 use libc::{SIGKILL, SIGTERM};
 
@@ -24,10 +22,6 @@ const PAUSE: u64 = 10;
 pub const MOST_ROUNDS: u32 = 500;
 /// Milliseconds between rounds after that: only sleeps in the kernel that nothing can end are left.
 const LONG_PAUSE: u64 = 1_000;
-
-/// Milliseconds between two tries to remove the cgroup.
-const CLEAR_UP_PAUSE: u64 = 2;
-const CLEAR_UP_TRIES: u32 = 50;
 
 #[derive(Debug)]
 pub struct Tree {
@@ -150,16 +144,10 @@ impl Tree {
         all
     }
 
-    /// Removes the cgroup once its last member is reaped. The kernel may need a moment; what stays, a gateway removes later.
+    /// Removes the cgroup once its last member is reaped. What stays, a gateway removes later.
     pub fn clear_up(&self) {
-        let Some(cgroup) = &self.cgroup else {
-            return;
-        };
-        for _ in 0..CLEAR_UP_TRIES {
-            match cgroup.remove() {
-                Ok(Removed::Populated) => thread::sleep(Duration::from_millis(CLEAR_UP_PAUSE)),
-                Ok(Removed::Gone) | Err(_) => return,
-            }
+        if let Some(cgroup) = &self.cgroup {
+            drop(cgroup.remove_soon());
         }
     }
 }
