@@ -59,7 +59,16 @@ pub struct Limit {
 
 /// The parts of `text`, in order; none for a blank text. Cuts are made where the largest of paragraph, line, sentence and word ends, as long as that leaves
 /// the part a third full. The two ends of the text count as cuts: blank lines there are not kept.
+///
+/// A carriage return ends a line like a line feed, and is written as one.
 pub fn split(text: &str, limit: Limit) -> Vec<String> {
+    if text.contains('\r') {
+        return split_lines(&text.replace("\r\n", "\n").replace('\r', "\n"), limit);
+    }
+    split_lines(text, limit)
+}
+
+fn split_lines(text: &str, limit: Limit) -> Vec<String> {
     let limit = Limit {
         unit: limit.unit,
         max: limit.max.max(limit.unit.largest_char()),

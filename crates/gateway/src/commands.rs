@@ -133,6 +133,8 @@ pub(crate) struct Step {
 
 pub(crate) enum Effect {
     CancelTurn,
+    /// What waits to be told waits for the person's next message.
+    PauseBackground,
     AbandonCompression,
     Kill(ProcessId),
     CancelDelegation(DelegationId),

@@ -74,6 +74,12 @@ pub(crate) struct Conversation {
     /// What has not left, oldest first: what the store has, since only this task writes it.
     outbox: VecDeque<OutboxRow>,
     sending: Option<OutboxId>,
+    /// The store has more of the outbox than is remembered.
+    more_waits: bool,
+    /// Something was committed and could not be read again: what is remembered is not what is.
+    stale: bool,
+    /// The person stopped a background turn: what it was to tell waits for their next message.
+    background_waits_for_person: bool,
     /// Whether what is being sent speaks for a lineage that was closed meanwhile.
     stale_send: homing_domain::outbox::Lineage,
     postponed: Postponed,
@@ -203,6 +209,9 @@ impl Conversation {
             compress_next: Vec::new(),
             outbox: VecDeque::new(),
             sending: None,
+            more_waits: false,
+            stale: false,
+            background_waits_for_person: false,
             stale_send: homing_domain::outbox::Lineage::Open,
             postponed: Postponed::default(),
             judge_at: None,
@@ -246,6 +255,9 @@ impl Conversation {
 
     /// One step. On an error nothing has changed, and `wake` still holds what is to be tried again.
     async fn handle(&mut self, wake: &mut Option<Wake>) -> Result<(), StoreError> {
+        if self.stale {
+            self.read_again().await?;
+        }
         match wake {
             Some(Wake::Inbound) => self.read_messages().await?,
             Some(Wake::Notifications) => self.judge().await?,
@@ -322,12 +334,8 @@ impl Conversation {
         if let Some(row) = self.inside.store.conversation(self.id).await? {
             self.row = row;
         }
-        self.outbox = self
-            .inside
-            .store
-            .outbox_waiting(self.id, sending::LOOKAHEAD)
-            .await?
-            .into();
+        self.read_outbox().await?;
+        self.stale = false;
         Ok(())
     }
 

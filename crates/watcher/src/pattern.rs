@@ -120,15 +120,21 @@ impl Lines {
         self.fed = from + bytes.len() as u64;
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            self.carry.extend_from_slice(&rest[..end]);
+            self.carry_on(&rest[..end], &mut line);
             self.finish(&mut line);
             rest = &rest[end + 1..];
         }
-        self.carry.extend_from_slice(rest);
-        while self.carry.len() > CARRY_LIMIT {
-            let piece: Vec<u8> = self.carry.drain(..CARRY_LIMIT).collect();
-            line(&String::from_utf8_lossy(&piece));
+        self.carry_on(rest, &mut line);
+    }
+
+    /// A line longer than the carry is matched in pieces, which begin at the same bytes however it was written.
+    fn carry_on(&mut self, bytes: &[u8], line: &mut impl FnMut(&str)) {
+        self.carry.extend_from_slice(bytes);
+        let pieces = self.carry.len().saturating_sub(1) / CARRY_LIMIT;
+        for piece in self.carry.chunks(CARRY_LIMIT).take(pieces) {
+            line(&String::from_utf8_lossy(piece));
         }
+        self.carry.drain(..pieces * CARRY_LIMIT);
     }
 
     /// The last line has no end: it counts all the same.
@@ -191,6 +197,23 @@ mod tests {
         let mut lines = Lines::default();
         lines.feed(0, b"one\ntw", |_| {});
         assert_eq!((lines.settled(), lines.fed()), (4, 6));
+    }
+
+    // OWN-80: not even for a line that is longer than the carry.
+    #[test]
+    fn a_long_line_is_cut_at_the_same_bytes_however_it_was_written() {
+        let mut line = "x".repeat(CARRY_LIMIT - 3).into_bytes();
+        line.extend_from_slice(b"READY and more\n");
+        let whole = collect(&[&line]);
+        for cut in [
+            1,
+            CARRY_LIMIT - 1,
+            CARRY_LIMIT,
+            CARRY_LIMIT + 1,
+            line.len() - 1,
+        ] {
+            assert_eq!(collect(&[&line[..cut], &line[cut..]]), whole, "{cut}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use homing_domain::ids::{ConversationId, ProcessId};
-use homing_domain::process::ProcessState;
+use homing_domain::process::{Consumption, ProcessState};
 use homing_domain::time::Timestamp;
 use homing_domain::watch::{Action, Breaker, Limiter};
 use homing_ports::crash;
@@ -287,6 +287,15 @@ impl Watcher {
         }
     }
 
+    async fn kill_again(&self, process: ProcessId) {
+        match self.processes().kill(process, KILL_GRACE).await {
+            Ok(KillOutcome::Asked | KillOutcome::AlreadyEnded) | Err(ProcessError::Ended(_)) => {}
+            Err(error) => {
+                tracing::error!(process.id = %process, %error, "a process whose end is wanted could not be ended")
+            }
+        }
+    }
+
     /// Ends it when it has run for as long as it may.
     fn end_in_time(&self, process: ProcessId, started: Timestamp) {
         let Some(limit) = self.inside.parts.limits.run_for else {
@@ -369,6 +378,13 @@ impl Watcher {
                 Ok(Fate::Running(_)) => {
                     recovered.adopted += 1;
                     self.end_in_time(row.id, row.created_at);
+                    // Its end was wanted, and the gateway died before it could see to that.
+                    if matches!(
+                        row.consumed,
+                        Some(Consumption::AgentKilled | Consumption::PersonKilled)
+                    ) {
+                        self.kill_again(row.id).await;
+                    }
                     if row.state == ProcessState::Starting {
                         let _unmet_if_ended = self
                             .commit(

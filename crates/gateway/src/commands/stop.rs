@@ -25,7 +25,11 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
             Running::Background { .. } => format!("Stopped; the result that I was telling you waits and is told again after your next message.{waiting}"),
         };
         let changes = end_running(running, false);
-        Ok(Outcome::Step(Step { reply, changes, effects: vec![Effect::CancelTurn] }))
+        let effects = match running {
+            Running::Foreground { .. } => vec![Effect::CancelTurn],
+            Running::Background { .. } => vec![Effect::CancelTurn, Effect::PauseBackground],
+        };
+        Ok(Outcome::Step(Step { reply, changes, effects }))
     }
     .boxed()
 }

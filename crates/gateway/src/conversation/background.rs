@@ -163,7 +163,7 @@ impl Conversation {
         let Some(window) = deliver.first().map(|first| first.window) else {
             return Ok(());
         };
-        if !self.is_free() {
+        if !self.is_free() || self.background_waits_for_person {
             return Ok(());
         }
         if let Some(at) = self

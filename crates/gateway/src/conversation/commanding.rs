@@ -118,9 +118,14 @@ impl Conversation {
             crash::point("reset-after-commit");
             self.lineage_is_closed(lineage);
         }
+        // From here on the store is ahead of what is remembered, until it is read again.
+        self.stale = true;
+        let mut carried_out = Ok(());
         for effect in step.effects {
-            self.carry_out_effect(effect).await?;
+            let done = self.carry_out_effect(effect).await;
+            carried_out = carried_out.and(done);
         }
+        carried_out?;
         self.read_again().await?;
         self.send_next().await?;
         self.wake_me(Wake::Notifications);
@@ -134,6 +139,7 @@ impl Conversation {
                     running.cancel.cancel();
                 }
             }
+            Effect::PauseBackground => self.background_waits_for_person = true,
             Effect::AbandonCompression => self.abandon_compression().await?,
             Effect::CancelDelegation(delegation) => self.inside.delegations.cancel(delegation),
             Effect::Moved(process) => {

@@ -92,6 +92,7 @@ impl Conversation {
             self.row.generation += 1;
         }
         crash::point("message-taken");
+        self.background_waits_for_person = false;
         let answer = AnswerTo {
             origin: inbound.origin.clone(),
             window: inbound.window,

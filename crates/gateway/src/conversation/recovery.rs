@@ -4,9 +4,12 @@
 
 use homing_domain::ids::LineageId;
 use homing_domain::notification::State;
+use homing_domain::session::Boundary;
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
-use homing_ports::store::{Change, Decision, OutboxState, StoreError, TurnEnd, TurnKind, TurnRow};
+use homing_ports::store::{
+    Change, Committed, Decision, OutboxState, StoreError, TurnEnd, TurnKind, TurnRow,
+};
 
 use super::sending::LOOKAHEAD;
 use super::{AnswerTo, Conversation};
@@ -32,12 +35,27 @@ impl Conversation {
 
     /// A send that was under way may have arrived: uncertain, until the platform's promise settles it.
     async fn recover_sends(&mut self) -> Result<(), StoreError> {
+        self.read_outbox().await?;
+        self.cancel_uncertain_of_closed_lineages().await
+    }
+
+    /// The outbox as the store has it. What is marked as being sent, and is not, may have arrived.
+    pub(super) async fn read_outbox(&mut self) -> Result<(), StoreError> {
         let now = self.inside.now();
         let mut waiting = self.inside.store.outbox_waiting(self.id, LOOKAHEAD).await?;
         for item in waiting
             .iter_mut()
             .filter(|item| item.state == OutboxState::Sending)
         {
+            if self.sending == Some(item.id) {
+                // What it was before this attempt is only remembered; it decides what a failure makes of it.
+                item.state = self
+                    .outbox
+                    .front()
+                    .filter(|front| front.id == item.id)
+                    .map_or(OutboxState::Uncertain, |front| front.state);
+                continue;
+            }
             let reason = "the gateway ended while it was sent".to_owned();
             let change = Change::SendUncertain {
                 outbox: item.id,
@@ -45,14 +63,15 @@ impl Conversation {
                 not_before: now,
                 reason,
             };
-            crash::point("recovery-sends");
-            if self.commit_own(vec![change]).await? {
-                item.state = OutboxState::Uncertain;
-                item.not_before = now;
+            if let Committed::Unmet { what, .. } = self.commit(vec![change]).await? {
+                tracing::error!(outbox.id = %item.id, what, "a send that nobody makes was settled by someone");
             }
+            item.state = OutboxState::Uncertain;
+            item.not_before = now;
         }
+        self.more_waits = waiting.len() >= LOOKAHEAD as usize;
         self.outbox = waiting.into();
-        self.cancel_uncertain_of_closed_lineages().await
+        Ok(())
     }
 
     /// What was on its way when its lineage was closed, and then nobody knew: it is not sent again (OWN-64).
@@ -69,7 +88,8 @@ impl Conversation {
                 .lineage(lineage)
                 .await?
                 .and_then(|row| row.closed);
-            if let Some((boundary, _)) = closed {
+            // An idle or daily end cancels nothing while the gateway runs, and so not here.
+            if let Some((boundary @ (Boundary::Reset | Boundary::Deleted), _)) = closed {
                 let reason = format!(
                     "session_{}, while nobody knew whether it had arrived",
                     boundary.name()

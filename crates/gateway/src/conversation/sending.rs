@@ -34,7 +34,7 @@ impl Conversation {
         changes.extend(said.into_iter().map(Change::Enqueue));
         let first = rows
             .first()
-            .filter(|_| self.sending.is_none() && self.outbox.is_empty())
+            .filter(|_| self.sending.is_none() && self.outbox.is_empty() && !self.more_waits)
             .cloned();
         if let Some(first) = &first {
             changes.push(Change::Sending {
@@ -45,7 +45,10 @@ impl Conversation {
         if !self.commit_own(changes).await? {
             return Ok(());
         }
-        self.outbox.extend(rows);
+        // Behind what is not read yet they would overtake it; they are read in their turn.
+        if !self.more_waits {
+            self.outbox.extend(rows);
+        }
         match first {
             Some(first) => self.start_send(first, 1),
             None => self.send_next().await?,
@@ -171,6 +174,7 @@ impl Conversation {
         if let Committed::Unmet { index, what } = self.commit(changes).await? {
             tracing::error!(conversation.id = %self.id, outbox.id = %outbox, index, what, "a send was settled by someone else");
             self.sending = None;
+            self.stale_send = Lineage::Open;
             return self.read_again().await;
         }
         crash::point("settle-committed");
@@ -216,12 +220,7 @@ impl Conversation {
     /// When the read-ahead is used up there may be more in the store.
     async fn read_ahead(&mut self) -> Result<(), StoreError> {
         if self.outbox.is_empty() {
-            self.outbox = self
-                .inside
-                .store
-                .outbox_waiting(self.id, LOOKAHEAD)
-                .await?
-                .into();
+            self.read_outbox().await?;
         }
         Ok(())
     }
