@@ -332,7 +332,8 @@ proptest! {
         let parts = split(&text, limit);
         prop_assert_eq!(without_whitespace(&parts.concat()), without_whitespace(&text));
         // In order, each where the one before ended.
-        let mut rest = text.as_str();
+        let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+        let mut rest = lines.as_str();
         for part in &parts {
             let at = rest.find(part.as_str()).unwrap();
             prop_assert!(rest[..at].trim().is_empty());

@@ -63,6 +63,7 @@ impl Conversation {
                 not_before: now,
                 reason,
             };
+            crash::point("recovery-sends");
             if let Committed::Unmet { what, .. } = self.commit(vec![change]).await? {
                 tracing::error!(outbox.id = %item.id, what, "a send that nobody makes was settled by someone");
             }
