@@ -4,6 +4,7 @@
 //! tested for it. One statement is one snapshot, so what one answer says belongs together.
 //! **Why `INDEXED BY`:** without statistics SQLite takes an index of all of a conversation's rows for as good as the partial one of what is open,
 //! and a long past would be walked for every message. The hint makes the plan a fact, and an error if the index is gone.
+//! **Why `LIMIT ? + 0`:** SQLite looks at the value of a bare `LIMIT ?` when it plans, and so prepares the statement anew after every binding.
 //! **Absent on purpose:** a cache. What was answered is what was committed a moment ago, by whomever.
 
 mod conversations;

@@ -23,14 +23,14 @@ const CONVERSATION_BY_KEY: &str = concat!(
 const CONVERSATIONS: &str = concat!(
     "SELECT ",
     columns::conversation!(""),
-    " FROM conversations ORDER BY active_at DESC LIMIT ?"
+    " FROM conversations ORDER BY active_at DESC LIMIT ? + 0"
 );
 const WITH_WORK: &str = "SELECT conversation FROM inbound WHERE finished_at IS NULL \
      UNION SELECT conversation FROM notifications WHERE settled_at IS NULL \
      UNION SELECT conversation FROM outbox WHERE settled_at IS NULL \
      UNION SELECT conversation FROM turns WHERE ended_at IS NULL";
 const IDLE: &str = "SELECT id FROM conversations INDEXED BY conversations_by_activity \
-     WHERE active_at < ? AND session IS NOT NULL ORDER BY active_at LIMIT ?";
+     WHERE active_at < ? AND session IS NOT NULL ORDER BY active_at LIMIT ? + 0";
 const SESSION: &str = concat!(
     "SELECT ",
     columns::session!("s."),
@@ -39,7 +39,7 @@ const SESSION: &str = concat!(
 const SESSIONS: &str = concat!(
     "SELECT ",
     columns::session!("s."),
-    ", (SELECT count(*) FROM messages m WHERE m.session = s.id) FROM sessions s WHERE s.conversation = ? ORDER BY s.id DESC LIMIT ?"
+    ", (SELECT count(*) FROM messages m WHERE m.session = s.id) FROM sessions s WHERE s.conversation = ? ORDER BY s.id DESC LIMIT ? + 0"
 );
 const LINEAGE: &str = concat!(
     "SELECT ",
@@ -49,17 +49,17 @@ const LINEAGE: &str = concat!(
 const HISTORY: &str = concat!(
     "SELECT ",
     columns::message!(""),
-    " FROM messages WHERE session = ? ORDER BY id DESC LIMIT ?"
+    " FROM messages WHERE session = ? ORDER BY id DESC LIMIT ? + 0"
 );
 const CONVERSATION_HISTORY: &str = concat!(
     "SELECT ",
     columns::message!(""),
-    " FROM messages WHERE conversation = ? ORDER BY id DESC LIMIT ?"
+    " FROM messages WHERE conversation = ? ORDER BY id DESC LIMIT ? + 0"
 );
 const INBOUND_WAITING: &str = concat!(
     "SELECT ",
     columns::inbound!(""),
-    " FROM inbound INDEXED BY inbound_waiting WHERE conversation = ? AND finished_at IS NULL ORDER BY id LIMIT ?"
+    " FROM inbound INDEXED BY inbound_waiting WHERE conversation = ? AND finished_at IS NULL ORDER BY id LIMIT ? + 0"
 );
 const RUNNING_TURNS: &str = concat!(
     "SELECT ",

@@ -14,7 +14,7 @@ use crate::values::values;
 const WAITING: &str = concat!(
     "SELECT ",
     columns::outbox!(""),
-    " FROM outbox INDEXED BY outbox_waiting WHERE conversation = ? AND settled_at IS NULL ORDER BY id LIMIT ?"
+    " FROM outbox INDEXED BY outbox_waiting WHERE conversation = ? AND settled_at IS NULL ORDER BY id LIMIT ? + 0"
 );
 const OF_TURN: &str = concat!(
     "SELECT ",
@@ -24,7 +24,7 @@ const OF_TURN: &str = concat!(
 const OUTBOX: &str = concat!(
     "SELECT ",
     columns::outbox!(""),
-    " FROM outbox WHERE conversation = ? ORDER BY id DESC LIMIT ?"
+    " FROM outbox WHERE conversation = ? ORDER BY id DESC LIMIT ? + 0"
 );
 /// What is settled comes from the tallies, what is open from the partial indexes: nothing here grows with what is long done,
 /// but the number of conversations itself (a millisecond per 100,000).

@@ -17,7 +17,7 @@ const PROCESS: &str = concat!(
 const PROCESSES: &str = concat!(
     "SELECT ",
     columns::process!(""),
-    " FROM processes WHERE conversation = ? ORDER BY (ended_at IS NOT NULL), id DESC LIMIT ?"
+    " FROM processes WHERE conversation = ? ORDER BY (ended_at IS NOT NULL), id DESC LIMIT ? + 0"
 );
 const LIVE_PROCESSES: &str = concat!(
     "SELECT ",
@@ -33,12 +33,12 @@ const ALL_LIVE_PROCESSES: &str = concat!(
 const RECENT_PROCESSES: &str = concat!(
     "SELECT ",
     columns::process!(""),
-    " FROM processes ORDER BY id DESC LIMIT ?"
+    " FROM processes ORDER BY id DESC LIMIT ? + 0"
 );
 const DELEGATIONS: &str = concat!(
     "SELECT ",
     columns::delegation!(""),
-    " FROM delegations WHERE conversation = ? ORDER BY id DESC LIMIT ?"
+    " FROM delegations WHERE conversation = ? ORDER BY id DESC LIMIT ? + 0"
 );
 /// Without the hint SQLite walks all delegations ever.
 const ALL_RUNNING_DELEGATIONS: &str = concat!(
@@ -64,7 +64,7 @@ const PROCESSES_OF_DELEGATION: &str = concat!(
 /// OWN-60: what is not told yet keeps its output.
 const OUTPUT_TO_FORGET: &str = "SELECT p.id, p.conversation FROM processes p INDEXED BY processes_kept \
      WHERE p.kept = 1 AND p.ended_at IS NOT NULL AND p.ended_at < ? \
-     AND NOT EXISTS (SELECT 1 FROM notifications n WHERE n.process = p.id AND n.settled_at IS NULL) ORDER BY p.ended_at LIMIT ?";
+     AND NOT EXISTS (SELECT 1 FROM notifications n WHERE n.process = p.id AND n.settled_at IS NULL) ORDER BY p.ended_at LIMIT ? + 0";
 const NOTIFICATION: &str = concat!(
     "SELECT ",
     columns::notification!(""),
@@ -88,7 +88,7 @@ const OPEN_NOTIFICATIONS: &str = concat!(
 const NOTIFICATIONS: &str = concat!(
     "SELECT ",
     columns::notification!(""),
-    " FROM notifications WHERE conversation = ? ORDER BY id DESC LIMIT ?"
+    " FROM notifications WHERE conversation = ? ORDER BY id DESC LIMIT ? + 0"
 );
 const OF_PROCESS: &str = concat!(
     "SELECT ",

@@ -9,10 +9,9 @@ use anyhow::{Context, bail};
 use homing_config::Config;
 use homing_console::Inside;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::print;
 use crate::arguments::Serve;
 use crate::control::{self, token::Secret};
 use crate::{data, logging, wiring};
@@ -47,6 +46,8 @@ fn read_config(arguments: &Serve) -> anyhow::Result<Config> {
 }
 
 async fn serve(config: Config, started: Instant) -> anyhow::Result<ExitCode> {
+    // First of all: whoever is told that it is ready may stop it at once.
+    let signals = Signals::listen()?;
     let folder = data::take(&config.gateway.data)?;
     let listener = listen(config.gateway.listen).await?;
     let address = listener
@@ -72,9 +73,9 @@ async fn serve(config: Config, started: Instant) -> anyhow::Result<ExitCode> {
         wired.gateway.clone(),
         shutdown.clone(),
     )?;
-    print(&format!("ready in {} ms", started.elapsed().as_millis()))?;
-    print(&format!("console: {}", wired.console.login_link(address)))?;
-    let why = wait_for_the_end(&wired.gateway.stopping()).await?;
+    say(&format!("ready in {} ms", started.elapsed().as_millis()));
+    say(&format!("console: {}", wired.console.login_link(address)));
+    let why = signals.wait(&wired.gateway.stopping()).await;
     tracing::info!(?why, "stopping; background processes go on");
     let stopped = wired.gateway.stop(config.gateway.stop_within).await;
     shutdown.cancel();
@@ -112,12 +113,34 @@ enum Why {
     TakenOver,
 }
 
-async fn wait_for_the_end(stopping: &CancellationToken) -> anyhow::Result<Why> {
-    let mut interrupt = signal(SignalKind::interrupt()).context("listening for ctrl-C")?;
-    let mut terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
-    Ok(tokio::select! {
-        _ = interrupt.recv() => Why::Asked,
-        _ = terminate.recv() => Why::Asked,
-        () = stopping.cancelled() => Why::TakenOver,
-    })
+/// ctrl-C and SIGTERM, heard from the moment this is made.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).context("listening for ctrl-C")?,
+            terminate: signal(SignalKind::terminate()).context("listening for SIGTERM")?,
+        })
+    }
+
+    async fn wait(mut self, stopping: &CancellationToken) -> Why {
+        tokio::select! {
+            _ = self.interrupt.recv() => Why::Asked,
+            _ = self.terminate.recv() => Why::Asked,
+            () = stopping.cancelled() => Why::TakenOver,
+        }
+    }
+}
+
+/// A line for whoever started it. That nobody listens any more does not end a gateway.
+fn say(text: &str) {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
+        tracing::warn!(%error, "nobody reads standard output");
+    }
 }
