@@ -1,0 +1,1 @@
+//! The agent of any OpenAI-compatible model server.

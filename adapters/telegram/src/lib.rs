@@ -1,0 +1,1 @@
+//! Telegram: groups, forum topics, private chats.
