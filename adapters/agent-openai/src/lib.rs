@@ -1,1 +1,3 @@
 //! The agent of any OpenAI-compatible model server.
+
+pub mod client;

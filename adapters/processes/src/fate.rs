@@ -221,11 +221,14 @@ fn end_what_is_left(process: ProcessId, folder: &Folder, program: Option<machine
 }
 
 /// Kills what an ended program has left behind when its supervisor, whose task that is, was killed. Only a cgroup says what that is.
-pub(crate) fn end_what_nobody_looks_after(process: ProcessId, folder: &Folder) {
-    if let Some(cgroup) = trees::of(process, folder) {
-        let _ = cgroup.kill();
-        trees::remove_soon(&cgroup);
-    }
+/// `true` if everything in it is dead.
+pub(crate) fn end_what_nobody_looks_after(process: ProcessId, folder: &Folder) -> bool {
+    let Some(cgroup) = trees::of(process, folder) else {
+        return false;
+    };
+    let killed = cgroup.kill().is_ok();
+    trees::remove_soon(&cgroup);
+    killed
 }
 
 const KILL: i32 = rustix::process::Signal::KILL.as_raw();

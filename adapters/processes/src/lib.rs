@@ -185,6 +185,24 @@ impl ShimProcesses {
             .unwrap_or_else(|stopped| Err(folder_error(process)(io::Error::other(stopped))))
     }
 
+    /// Nobody listens: it has ended meanwhile, or its supervisor lives and cannot be told. Then only its cgroup can be ended from here.
+    async fn kill_unheard(&self, process: ProcessId) -> Result<KillOutcome, ProcessError> {
+        let now = self.clock.now();
+        self.on_disk(process, move |folder| {
+            let failed = folder_error(process);
+            let killed = fate::end_what_nobody_looks_after(process, &folder);
+            match fate::fate(process, &folder, now).map_err(&failed)? {
+                Fate::Ended(_) | Fate::NeverRan(_) => Ok(KillOutcome::AlreadyEnded),
+                Fate::Running(_) if killed => Ok(KillOutcome::Asked),
+                Fate::Running(_) => Err(failed(io::Error::new(
+                    io::ErrorKind::NotConnected,
+                    "its supervisor lives and does not listen to commands",
+                ))),
+            }
+        })
+        .await
+    }
+
     async fn command(
         &self,
         process: ProcessId,
@@ -277,14 +295,7 @@ impl Processes for ShimProcesses {
         match (fate, delivered) {
             (Fate::Running(_), input::Delivered::Yes) => Ok(KillOutcome::Asked),
             (_, input::Delivered::Yes) => Ok(KillOutcome::AlreadyEnded),
-            (_, input::Delivered::NobodyThere) => {
-                self.on_disk(process, move |folder| {
-                    fate::end_what_nobody_looks_after(process, &folder);
-                    Ok(())
-                })
-                .await?;
-                Ok(KillOutcome::AlreadyEnded)
-            }
+            (_, input::Delivered::NobodyThere) => self.kill_unheard(process).await,
         }
     }
 

@@ -169,6 +169,7 @@ impl Plan {
                 lineage,
                 how,
             } => self.consume(*process, *lineage, *how),
+            Change::NotStopped { process } => self.not_stopped(*process),
             Change::Adopt { process, owner } => self.adopt(*process, owner),
             Change::Watched { process, watched } => self.watched(*process, watched),
             Change::ForgetOutput { process } => self.forget_output(*process),

@@ -302,23 +302,17 @@ impl Writer {
         }
     }
 
-    /// Ids sort by age, so the oldest rows are found without an index of their own. Each statement is a transaction of its own.
+    /// Ids sort by age, so the oldest rows are found without an index of their own.
     async fn clean(&mut self, clean: Clean) -> StoreResult<u64> {
-        if let Some(reason) = self.shared.failed.get() {
-            return Err(StoreError::Unavailable(reason.clone()));
-        }
-        let epoch = self.shared.epoch.load(Ordering::Acquire);
+        self.begin().await?;
         let mut removed = 0;
         for sql in [
-            "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id < ? AND settled_at IS NOT NULL ORDER BY id LIMIT ?) \
-             AND (SELECT max(epoch) FROM instances) = ?",
-            "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE id < ? AND finished_at IS NOT NULL ORDER BY id LIMIT ?) \
-             AND (SELECT max(epoch) FROM instances) = ?",
+            "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id < ? AND settled_at IS NOT NULL ORDER BY id LIMIT ?)",
+            "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE id < ? AND finished_at IS NOT NULL ORDER BY id LIMIT ?)",
         ] {
             let done = sqlx::query(sql)
                 .bind(clean.below)
                 .bind(clean.limit)
-                .bind(epoch.cast_signed())
                 .execute(&mut self.connection)
                 .await;
             match done {
@@ -326,7 +320,10 @@ impl Writer {
                 Err(error) => return Err(self.lost("removing old rows", error).await),
             }
         }
-        Ok(removed)
+        match self.connection.execute("COMMIT").await {
+            Ok(_) => Ok(removed),
+            Err(error) => Err(self.lost("committing", error).await),
+        }
     }
 
     /// Moves what is in the log into the file, so that the next start has nothing to do.

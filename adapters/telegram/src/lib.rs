@@ -1,1 +1,2 @@
 //! Telegram: groups, forum topics, private chats.
+pub mod markup;

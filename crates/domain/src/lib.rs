@@ -5,6 +5,7 @@
 
 pub mod block;
 pub mod command;
+pub mod danger;
 pub mod ids;
 pub mod key;
 pub mod notification;

@@ -115,6 +115,8 @@ pub(crate) enum Running {
         turn: TurnId,
         drop: Vec<Change>,
         release: Vec<Change>,
+        /// As `release`, until the person writes again.
+        stop: Vec<Change>,
     },
 }
 

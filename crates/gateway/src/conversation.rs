@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homing_domain::ids::{
-    ConversationId, InboundId, LineageId, NotificationId, OutboxId, SessionId, TurnId,
+    ConversationId, InboundId, LineageId, NotificationId, OutboxId, ProcessId, SessionId, TurnId,
 };
 use homing_domain::origin::AccountName;
 use homing_domain::session::Boundary;
@@ -27,7 +27,7 @@ use homing_ports::store::{Change, Committed, ConversationRow, OutboxRow, StoreEr
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use commanding::end_running;
+pub(crate) use commanding::{EndedBy, end_running};
 pub(crate) use messages::explain_failure;
 
 use crate::inside::Inside;
@@ -56,6 +56,11 @@ pub(crate) enum Wake {
         from: SessionId,
         result: Result<String, AgentError>,
     },
+    /// A process whose end was wanted lives on.
+    NotStopped {
+        process: ProcessId,
+        why: String,
+    },
     Compress(oneshot::Sender<Result<(), String>>),
     AutoReset {
         why: Boundary,
@@ -78,7 +83,7 @@ pub(crate) struct Conversation {
     more_waits: bool,
     /// Something was committed and could not be read again: what is remembered is not what is.
     stale: bool,
-    /// The person stopped a background turn: what it was to tell waits for their next message.
+    /// The person stopped a background turn: what it was to tell waits for their next message. In the store that is the reason `turn_stopped`.
     background_waits_for_person: bool,
     /// Whether what is being sent speaks for a lineage that was closed meanwhile.
     stale_send: homing_domain::outbox::Lineage,
@@ -283,6 +288,7 @@ impl Conversation {
                 self.continue_compressed(*from, result).await?;
                 self.go_on().await?;
             }
+            Some(Wake::NotStopped { process, why }) => self.not_stopped(*process, why).await?,
             Some(Wake::Compress(_)) => {
                 if let Some(Wake::Compress(answer)) = wake.take() {
                     self.compress(compression::Asker::Program(answer)).await?;

@@ -11,7 +11,7 @@ use homing_domain::process::Consumption;
 use homing_domain::session::Boundary;
 use homing_ports::agent::{ToolAnswer, ToolCall, ToolError, Toolbox};
 use homing_ports::inbox::Inbox;
-use homing_ports::processes::{KillOutcome, ProcessError, Processes};
+use homing_ports::processes::{KillOutcome, Processes};
 use homing_ports::store::{Change, ConversationRow, Store, StoreError};
 use homing_ports::{Clock, Directory, IdSource};
 use homing_tools::{Bound, SessionTools, Workshop};
@@ -26,7 +26,7 @@ use crate::inbox::GatewayInbox;
 use crate::inside::Inside;
 use crate::mailboxes::Mailboxes;
 use crate::settings::Settings;
-use crate::supervision::InsideSupervision;
+use crate::supervision::{self, InsideSupervision};
 
 /// Hints that a slow console may be behind before it is told to read everything again.
 const CHANGES_KEPT: usize = 4_096;
@@ -138,6 +138,15 @@ impl Gateway {
                 Arc::new(move |wrote| drop(outputs.send(wrote)))
             },
             limits: inside.settings.limits,
+            not_stopped: {
+                let inside = Arc::downgrade(&inside);
+                Arc::new(move |conversation, process, why| {
+                    if let Some(inside) = inside.upgrade() {
+                        let wake = Wake::NotStopped { process, why };
+                        inside.mailboxes.wake(&inside, conversation, wake);
+                    }
+                })
+            },
             retry: (inside.settings.retry_first, STORE_RETRY_LONGEST),
         });
         let workshop = Workshop {
@@ -276,15 +285,7 @@ impl Gateway {
                 )
                 .await?;
         }
-        match self
-            .inside
-            .processes
-            .kill(process, self.inside.settings.kill_grace)
-            .await
-        {
-            Err(ProcessError::Ended(_)) => Ok(KillOutcome::AlreadyEnded),
-            asked => Ok(asked?),
-        }
+        supervision::kill(&self.inside, process, self.inside.settings.kill_grace).await
     }
 
     /// Compresses the current session; returns when its continuation is current.

@@ -1,12 +1,13 @@
 //! The watcher and the delegations as the tools see them.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use homing_domain::ids::{DelegationId, ProcessId};
 use homing_domain::owner::Owner;
 use homing_ports::agent::ToolError;
-use homing_ports::processes::StartRequest;
+use homing_ports::processes::{KillOutcome, ProcessError, StartRequest};
 use homing_ports::store::{Change, NewProcess};
 use homing_tools::{Ended, Supervision};
 use homing_watcher::{BeginError, Wait, Watcher};
@@ -47,6 +48,11 @@ impl Supervision for InsideSupervision {
         }
     }
 
+    async fn kill(&self, process: ProcessId, grace: Duration) -> Result<KillOutcome, ToolError> {
+        let inside: Arc<Inside> = self.inside.upgrade().ok_or(ToolError::Cancelled)?;
+        kill(&inside, process, grace).await
+    }
+
     async fn delegate(
         &self,
         owner: Owner,
@@ -56,5 +62,23 @@ impl Supervision for InsideSupervision {
     ) -> Result<DelegationId, ToolError> {
         let inside: Arc<Inside> = self.inside.upgrade().ok_or(ToolError::Cancelled)?;
         delegations::begin(&inside, owner, key, task, guards).await
+    }
+}
+
+/// Asks for its end. An error is not the last word: it is tried again, and its conversation is told if that comes to nothing.
+pub(crate) async fn kill(
+    inside: &Inside,
+    process: ProcessId,
+    grace: Duration,
+) -> Result<KillOutcome, ToolError> {
+    let watcher = inside.watcher.get().ok_or(ToolError::Cancelled)?;
+    match watcher.kill(process, grace).await {
+        Err(error @ ProcessError::Folder { .. }) => {
+            tracing::debug!(process.id = %process, %error, "not asked to end yet");
+            Err(ToolError::Refused(format!(
+                "process {process} could not be asked to end yet; it is tried again, and its conversation is told if that comes to nothing"
+            )))
+        }
+        asked => Ok(asked?),
     }
 }

@@ -31,6 +31,11 @@ pub(crate) async fn run(inside: Arc<Inside>) {
             return;
         }
         if let Err(error) = look(&inside).await {
+            if matches!(error, StoreError::Fenced { .. }) {
+                tracing::error!(%error, "stopping");
+                inside.stopping.cancel();
+                return;
+            }
             tracing::warn!(%error, "upkeep could not ask the store; it will the next time");
         }
     }

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use homing_domain::ids::{DelegationId, ProcessId, SessionId, TurnId};
 use homing_domain::owner::Owner;
 use homing_ports::agent::{ToolAnswer, ToolCall, ToolError, Toolbox};
-use homing_ports::processes::{Processes, StartRequest};
+use homing_ports::processes::{KillOutcome, Processes, StartRequest};
 use homing_ports::store::{Change, Commit, Committed, MessageRow, NewProcess, Store};
 use homing_ports::{Clock, IdSource};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,8 @@ pub trait Supervision: Send + Sync + 'static {
     ) -> Result<ProcessId, ToolError>;
     /// Returns once its end is committed, or once it has moved to the background.
     async fn ended(&self, process: ProcessId) -> Ended;
+    /// Asks for its end. After an error it is tried again, and its conversation is told if that comes to nothing.
+    async fn kill(&self, process: ProcessId, grace: Duration) -> Result<KillOutcome, ToolError>;
     /// Commits the delegation under its guards, then starts it.
     async fn delegate(
         &self,

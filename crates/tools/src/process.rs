@@ -6,7 +6,7 @@ use homing_domain::ids::ProcessId;
 use homing_domain::process::Consumption;
 use homing_ports::agent::{LogFrom, ProcessView, ToolAnswer, ToolError};
 use homing_ports::crash;
-use homing_ports::processes::{KillOutcome, ProcessError};
+use homing_ports::processes::KillOutcome;
 use homing_ports::store::{Change, Committed, ProcessRow};
 
 use crate::{Ended, SessionTools};
@@ -115,16 +115,9 @@ impl SessionTools {
     }
 
     pub(crate) async fn end_tree(&self, process: ProcessId) -> Result<(), ToolError> {
-        match self
-            .workshop
-            .processes
-            .kill(process, self.workshop.kill_grace)
-            .await
-        {
-            Ok(KillOutcome::Asked | KillOutcome::AlreadyEnded) | Err(ProcessError::Ended(_)) => {
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
+        let supervision = &self.workshop.supervision;
+        match supervision.kill(process, self.workshop.kill_grace).await? {
+            KillOutcome::Asked | KillOutcome::AlreadyEnded => Ok(()),
         }
     }
 

@@ -41,7 +41,7 @@ pub fn facts(open: &OpenNotification, present: &Present<'_>) -> Facts {
 fn counts(open: &OpenNotification, how: Consumption) -> bool {
     let was_claimed = matches!(
         open.notification.reason.as_deref(),
-        Some("turn_failed" | "turn_interrupted" | "turn_cancelled")
+        Some("turn_failed" | "turn_interrupted" | "turn_cancelled" | "turn_stopped")
     );
     match how {
         Consumption::Waited | Consumption::ReadToEnd => !was_claimed,

@@ -90,18 +90,22 @@ impl Watcher {
                 Vec::new()
             }
         };
-        let matches = match self.scan_to_end(process, live).await {
+        // Held until the end is committed: whoever told a match in between would tell it beside the end, which counts it too (OWN-84).
+        let mut watching = live.watching.lock().await;
+        let matches = match self.scan_to_end(process, live, &mut watching).await {
             Ok(matches) => matches,
-            // A lost process may have lost its output as well; its end is told all the same.
+            // A lost process may have lost its output as well; its end is told all the same, with what was counted before.
             Err(error) => {
                 tracing::warn!(process.id = %process, %error, "the output of an ended process cannot be watched to its end");
+                let watched = watching.watched.clone();
                 AtTheEnd {
-                    untold: 0,
-                    lines: Vec::new(),
-                    limiter: live.watching.lock().await.watched.limiter,
+                    untold: watched.limiter.waiting,
+                    lines: watched.lines,
+                    limiter: watched.limiter,
                 }
             }
         };
+        drop(watching);
         let untold = self.take_back_pending(process, live, matches).await?;
         let mut changes = vec![Change::ProcessEnded {
             process,

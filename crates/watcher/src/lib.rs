@@ -5,6 +5,7 @@
 //! **Absent on purpose:** telling. Whether and where a notification is told is judged in its conversation's own task; here are only the
 //! facts for that ([`facts`]).
 
+mod ending;
 pub mod facts;
 mod ingest;
 mod live;
@@ -12,6 +13,7 @@ pub mod pattern;
 mod scan;
 mod service;
 
+pub use ending::KILL_TRIES;
 pub use ingest::EXIT_TAIL;
 pub use pattern::{PatternError, Patterns};
-pub use service::{BeginError, Limits, Recovered, Wait, Watcher, WatcherParts};
+pub use service::{BeginError, Limits, NotStopped, Recovered, Wait, Watcher, WatcherParts};

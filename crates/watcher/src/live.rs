@@ -19,6 +19,8 @@ pub struct Live {
     pub window: Option<WindowId>,
     notify: AtomicBool,
     foreground: AtomicBool,
+    /// Its end is wanted, was not taken by its supervisor, and is tried again.
+    insisted_on: AtomicBool,
     pub patterns: Option<Patterns>,
     /// Reading its output: one reader at a time.
     pub watching: tokio::sync::Mutex<Watching>,
@@ -35,6 +37,8 @@ pub struct Watching {
     pub watched: Watched,
     /// When a timer looks at what waits.
     pub timer: Option<Timestamp>,
+    /// The end is committed, with everything that was not told before it.
+    pub over: bool,
 }
 
 impl Live {
@@ -45,11 +49,13 @@ impl Live {
             window: row.owner.window,
             notify: AtomicBool::new(row.notify),
             foreground: AtomicBool::new(row.kind == ProcessKind::Foreground),
+            insisted_on: AtomicBool::new(false),
             patterns,
             watching: tokio::sync::Mutex::new(Watching {
                 lines: Lines::at(scanned),
                 watched: row.watched.clone(),
                 timer: None,
+                over: false,
             }),
             changed: Notify::new(),
             read_to: AtomicU64::new(scanned),
@@ -69,6 +75,15 @@ impl Live {
         self.notify.store(true, Ordering::Release);
         self.foreground.store(false, Ordering::Release);
         self.changed.notify_waiters();
+    }
+
+    /// `false` if somebody is at it already.
+    pub fn begin_insisting(&self) -> bool {
+        !self.insisted_on.swap(true, Ordering::AcqRel)
+    }
+
+    pub fn stop_insisting(&self) {
+        self.insisted_on.store(false, Ordering::Release);
     }
 
     pub fn read_to(&self) -> Option<u64> {

@@ -63,6 +63,9 @@ impl Watcher {
             return;
         }
         let mut watching = live.watching.lock().await;
+        if watching.over {
+            return;
+        }
         let found = match self.read_matches(process, &live, &mut watching.lines).await {
             Ok(found) => found,
             Err(error) => {
@@ -155,8 +158,8 @@ impl Watcher {
         &self,
         process: ProcessId,
         live: &Live,
+        watching: &mut Watching,
     ) -> Result<AtTheEnd, ProcessError> {
-        let mut watching = live.watching.lock().await;
         let watched = watching.watched.clone();
         if live.patterns.is_none() {
             return Ok(AtTheEnd {

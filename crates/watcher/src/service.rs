@@ -12,7 +12,7 @@ use homing_domain::watch::{Action, Breaker, Limiter};
 use homing_ports::crash;
 use homing_ports::inbox::Wrote;
 use homing_ports::processes::{
-    Fate, KillOutcome, ProcessError, ProcessWake, Processes, StartError, StartRequest,
+    Fate, ProcessError, ProcessWake, Processes, StartError, StartRequest,
 };
 use homing_ports::store::{
     Change, Commit, Committed, NewProcess, ProcessKind, ProcessRow, Store, StoreError, Watched,
@@ -25,8 +25,6 @@ use crate::live::{Live, Registry};
 use crate::pattern::{PatternError, Patterns};
 use crate::scan;
 
-/// Between SIGTERM and SIGKILL for a process that has run too long.
-const KILL_GRACE: Duration = Duration::from_secs(5);
 /// Exits ingested at the same time.
 const PARALLEL: usize = 64;
 
@@ -47,7 +45,12 @@ pub struct WatcherParts {
     /// A process of a console window wrote something. Carries no facts.
     pub wrote: Arc<dyn Fn(Wrote) + Send + Sync>,
     pub limits: Limits,
+    /// A process whose end was wanted lives on, for this reason: its mark wants taking back, and people want telling.
+    pub not_stopped: NotStopped,
 }
+
+/// Told the conversation, the process and the reason.
+pub type NotStopped = Arc<dyn Fn(ConversationId, ProcessId, String) + Send + Sync>;
 
 struct Inside {
     parts: WatcherParts,
@@ -118,12 +121,12 @@ pub enum BeginError {
 }
 
 /// Counts itself while it lives.
-struct Busy(Arc<Inside>);
+pub(crate) struct Busy(Arc<Inside>);
 
 impl Busy {
-    fn new(inside: &Arc<Inside>) -> Self {
-        inside.busy.fetch_add(1, Ordering::AcqRel);
-        Self(inside.clone())
+    pub fn of(watcher: &Watcher) -> Self {
+        watcher.inside.busy.fetch_add(1, Ordering::AcqRel);
+        Self(watcher.inside.clone())
     }
 }
 
@@ -287,44 +290,6 @@ impl Watcher {
         }
     }
 
-    async fn kill_again(&self, process: ProcessId) {
-        match self.processes().kill(process, KILL_GRACE).await {
-            Ok(KillOutcome::Asked | KillOutcome::AlreadyEnded) | Err(ProcessError::Ended(_)) => {}
-            Err(error) => {
-                tracing::error!(process.id = %process, %error, "a process whose end is wanted could not be ended")
-            }
-        }
-    }
-
-    /// Ends it when it has run for as long as it may.
-    fn end_in_time(&self, process: ProcessId, started: Timestamp) {
-        let Some(limit) = self.inside.parts.limits.run_for else {
-            return;
-        };
-        let watcher = self.clone();
-        tokio::spawn(async move {
-            let pause = watcher.inside.parts.clock.sleep_until(started.plus(limit));
-            if watcher
-                .inside
-                .stopping
-                .run_until_cancelled(pause)
-                .await
-                .is_none()
-                || watcher.live(process).is_none()
-            {
-                return;
-            }
-            tracing::warn!(process.id = %process, ?limit, "a process has run for as long as it may and is ended");
-            match watcher.processes().kill(process, KILL_GRACE).await {
-                Ok(KillOutcome::Asked | KillOutcome::AlreadyEnded)
-                | Err(ProcessError::Ended(_)) => {}
-                Err(error) => {
-                    tracing::error!(process.id = %process, %error, "it could not be ended")
-                }
-            }
-        });
-    }
-
     /// Returns once the end of the process is committed, or at once if it is not alive here. `Moved` if it went to the background first.
     pub async fn ended(&self, process: ProcessId) -> Wait {
         let Some(first) = self.live(process) else {
@@ -383,7 +348,7 @@ impl Watcher {
                         row.consumed,
                         Some(Consumption::AgentKilled | Consumption::PersonKilled)
                     ) {
-                        self.kill_again(row.id).await;
+                        self.kill_again(row.id);
                     }
                     if row.state == ProcessState::Starting {
                         let _unmet_if_ended = self
@@ -409,7 +374,7 @@ impl Watcher {
     }
 
     fn look_again(&self, wake: ProcessWake) {
-        let busy = Busy::new(&self.inside);
+        let busy = Busy::of(self);
         let watcher = self.clone();
         tokio::spawn(async move {
             match wake {
@@ -424,14 +389,7 @@ impl Watcher {
     pub(crate) fn scan_at(&self, process: ProcessId, at: Timestamp) {
         let watcher = self.clone();
         tokio::spawn(async move {
-            let pause = watcher.inside.parts.clock.sleep_until(at);
-            if watcher
-                .inside
-                .stopping
-                .run_until_cancelled(pause)
-                .await
-                .is_some()
-            {
+            if watcher.sleep_until(at).await {
                 watcher.look_again(ProcessWake::Output(process));
             }
         });
@@ -465,6 +423,17 @@ impl Watcher {
     pub(crate) fn wake(&self, conversation: ConversationId) {
         (self.inside.parts.wake)(conversation);
     }
+    pub(crate) fn run_for(&self) -> Option<Duration> {
+        self.inside.parts.limits.run_for
+    }
+    pub(crate) fn say_not_stopped(
+        &self,
+        conversation: ConversationId,
+        process: ProcessId,
+        why: String,
+    ) {
+        (self.inside.parts.not_stopped)(conversation, process, why);
+    }
     pub(crate) fn tell_of_output(&self, wrote: Wrote) {
         (self.inside.parts.wrote)(wrote);
     }
@@ -495,8 +464,14 @@ impl Watcher {
 
     /// Waits, and longer the next time. `false` if the gateway is stopping.
     pub(crate) async fn pause(&self, wait: &mut Duration) -> bool {
-        let pause = self.inside.parts.clock.sleep_until(self.now().plus(*wait));
+        let until = self.now().plus(*wait);
         *wait = (*wait * 2).min(self.inside.parts.retry.1);
+        self.sleep_until(until).await
+    }
+
+    /// `false` if the gateway is stopping.
+    pub(crate) async fn sleep_until(&self, at: Timestamp) -> bool {
+        let pause = self.inside.parts.clock.sleep_until(at);
         self.inside
             .stopping
             .run_until_cancelled(pause)

@@ -8,5 +8,6 @@ pub mod lineage;
 pub mod notifications;
 pub mod outbox;
 pub mod races;
+pub mod rules;
 pub mod windows;
 pub mod work;

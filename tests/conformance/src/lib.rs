@@ -69,6 +69,7 @@ macro_rules! with_every_check {
             work::an_unknown_ending_stays_unknown
             work::exit_and_notification_are_one_commit
             work::only_the_owners_lineage_consumes_and_only_once
+            work::a_stop_that_came_to_nothing_is_taken_back
             work::adoption_changes_the_owner_clears_consumption_and_takes_what_was_not_told
             work::live_processes_are_of_a_lineage_and_ended_ones_come_last
             work::an_id_is_found_by_its_last_characters
@@ -93,6 +94,10 @@ macro_rules! with_every_check {
             outbox::a_send_that_did_not_arrive_is_cancelled_by_its_own_attempt
             outbox::a_dead_letter_keeps_its_content_and_reason
             outbox::totals_add_up
+            rules::a_boundary_does_to_rows_what_the_rule_says
+            rules::an_attempt_makes_of_a_row_what_the_rule_says
+            rules::a_restart_can_make_of_a_row_what_the_rule_says
+            rules::what_waits_first_is_what_the_rule_sends
             windows::a_window_opens_once_is_touched_while_open_and_closes_for_good
             fencing::a_second_take_over_fences_the_first_everywhere
             fencing::a_store_that_had_a_gateway_wants_a_take_over

@@ -4,18 +4,26 @@
 //! of what ran, and what the simulated platform has posted. The store is read, never believed alone.
 
 mod answers;
+mod delegations;
 mod facts;
+mod matches;
 mod posts;
 mod processes;
+mod repeats;
+mod resets;
 mod told;
+mod windows;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use homing_domain::ids::ProcessId;
 use homing_domain::notification::State;
+use homing_domain::time::Timestamp;
 
+use crate::host::clock::Hurried;
 use crate::world::World;
 use facts::Facts;
 use posts::Posts;
@@ -31,6 +39,15 @@ pub struct Figures {
     pub held: u64,
     pub ran: u64,
     pub posted: u64,
+    /// What a platform that cannot tell got twice, and was told so.
+    pub repeats_marked: u64,
+    /// Lines that a watch pattern matched.
+    pub matches: u64,
+    pub delegations: u64,
+    /// Of them, those that a crash, a boundary, a window's end or a person cut short.
+    pub interrupted: u64,
+    pub windows_closed: u64,
+    pub automatic_resets: u64,
     pub reported_lost: u64,
     /// Ended without having been told or held, or with another exit code or output than it had; a message never answered by the right result.
     pub lost: u64,
@@ -41,6 +58,8 @@ pub struct Figures {
     /// The store says delivered or sent, and nothing was posted.
     pub false_delivered: u64,
     pub confirmations_missing: u64,
+    /// Sessions that ended by themselves while something lived in them or waited to be told.
+    pub resets_too_early: u64,
     /// Messages and commands that were accepted and never answered, though no boundary came after them.
     pub unanswered: u64,
     pub dead_letters: u64,
@@ -59,6 +78,12 @@ impl Figures {
             (&mut self.held, other.held),
             (&mut self.ran, other.ran),
             (&mut self.posted, other.posted),
+            (&mut self.repeats_marked, other.repeats_marked),
+            (&mut self.matches, other.matches),
+            (&mut self.delegations, other.delegations),
+            (&mut self.interrupted, other.interrupted),
+            (&mut self.windows_closed, other.windows_closed),
+            (&mut self.automatic_resets, other.automatic_resets),
             (&mut self.reported_lost, other.reported_lost),
             (&mut self.lost, other.lost),
             (&mut self.misrouted, other.misrouted),
@@ -66,6 +91,7 @@ impl Figures {
             (&mut self.ran_twice, other.ran_twice),
             (&mut self.false_delivered, other.false_delivered),
             (&mut self.confirmations_missing, other.confirmations_missing),
+            (&mut self.resets_too_early, other.resets_too_early),
             (&mut self.unanswered, other.unanswered),
             (&mut self.dead_letters, other.dead_letters),
             (&mut self.errors_logged, other.errors_logged),
@@ -100,6 +126,7 @@ pub(crate) enum Fault {
     RanTwice,
     FalseDelivered,
     ConfirmationMissing,
+    ResetTooEarly,
     Unanswered,
     DeadLetter,
     /// Has no figure of its own: the sum does not close, more is reported lost than was killed.
@@ -118,6 +145,7 @@ impl Found {
                 "confirmation missing",
                 Some(&mut self.figures.confirmations_missing),
             ),
+            Fault::ResetTooEarly => ("reset too early", Some(&mut self.figures.resets_too_early)),
             Fault::Unanswered => ("unanswered", Some(&mut self.figures.unanswered)),
             Fault::DeadLetter => ("dead letter", Some(&mut self.figures.dead_letters)),
             Fault::Books => ("books", None),
@@ -129,13 +157,37 @@ impl Found {
     }
 }
 
+/// The gateway's clock and the machine's, which supervisors look at, on one scale.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moments(Option<Hurried>);
+
+impl Moments {
+    /// Moments are taken before what they are of is written. Two that are nearer to each other than this, on the machine's clock, may have
+    /// been in either order.
+    const DOUBT: Duration = Duration::from_millis(300);
+
+    fn shown(self, machine: Timestamp) -> Timestamp {
+        self.0.map_or(machine, |clock| clock.shows(machine))
+    }
+
+    fn machine(self, shown: Timestamp) -> Timestamp {
+        self.0.map_or(shown, |clock| clock.machine(shown))
+    }
+
+    /// Without a doubt; both are the gateway's.
+    fn well_before(self, earlier: Timestamp, later: Timestamp) -> bool {
+        self.machine(later).since(self.machine(earlier)) > Moments::DOUBT
+    }
+}
+
 /// Looks at everything. `shims_killed` are the processes whose supervisors were killed: only those may be lost.
 pub async fn check(world: &World, shims_killed: &BTreeSet<ProcessId>) -> anyhow::Result<Found> {
-    let facts = Facts::read(&world.reader().await?)
+    let ledger = world.people.ledger();
+    let facts = Facts::read(&world.reader().await?, &ledger)
         .await
         .context("reading the store")?;
     let posts = Posts::read(&world.server.sent());
-    let ledger = world.people.ledger();
+    let moments = Moments(world.clock);
     let journal = journal(&world.journal())?;
     let mut found = Found::default();
     found.figures.posted = posts.all.len() as u64;
@@ -145,6 +197,11 @@ pub async fn check(world: &World, shims_killed: &BTreeSet<ProcessId>) -> anyhow:
     processes::check(&facts, &ledger, &journal, shims_killed, &mut found);
     told::check(&facts, &posts, &ledger, &mut found);
     answers::check(&facts, &posts, &ledger, &mut found);
+    repeats::check(&posts, &mut found);
+    windows::check(&facts, &posts, &ledger, moments, &mut found);
+    matches::check(&facts, &ledger, &mut found);
+    delegations::check(&facts, &posts, &ledger, moments, &mut found);
+    resets::check(&facts, &ledger, moments, &mut found);
     Ok(found)
 }
 

@@ -11,8 +11,9 @@ use homing_domain::ids::ProcessId;
 use homing_simulators::{Server, Which};
 use tokio_util::sync::CancellationToken;
 
+use crate::accounts::{KINDS, account};
 use crate::check::{self, Figures, Found};
-use crate::host::account;
+use crate::host::clock::Hurried;
 use crate::people::People;
 use crate::planted::{self, Planted};
 use crate::random::Random;
@@ -20,10 +21,14 @@ use crate::report;
 use crate::shims;
 use crate::world::{How, World};
 
-/// Conversations of a round.
+/// Conversations of a round: two on each kind of platform.
 const THREADS: u64 = 6;
 /// Rounds are checked one by one, so that what is found is near to what caused it.
 const ROUND: Duration = Duration::from_secs(12);
+/// How long a gateway lives, at most.
+const SHORT: Duration = Duration::from_millis(100);
+/// One in so many lives longer: what takes its time must also be met by a crash, or not at all.
+const LONG: (u64, Duration) = (40, Duration::from_millis(1_800));
 /// What is accepted but not answered yet, at most: the work must not outgrow a gateway that hardly ever runs.
 const UNDER_WAY: usize = 25;
 
@@ -135,6 +140,7 @@ fn percentile(spans: &mut [Duration], percent: usize) -> f64 {
 pub async fn round(round: Round, place: &Path) -> anyhow::Result<Outcome> {
     let mut world = World::new(place, THREADS).await?;
     world.planted = round.planted;
+    world.clock = Some(Hurried::from_now());
     let mut random = Random::new(round.seed);
     let over = CancellationToken::new();
     let people = tokio::spawn(write(
@@ -168,6 +174,14 @@ pub async fn round(round: Round, place: &Path) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
+fn life(random: &mut Random, short: Duration) -> Duration {
+    let (one_in, long) = LONG;
+    match random.one_in(one_in) {
+        true => random.span(long),
+        false => random.span(short),
+    }
+}
+
 async fn kill(
     world: &World,
     round: Round,
@@ -183,13 +197,13 @@ async fn kill(
             outcome.recoveries.extend(child.ready().await?);
         }
         match round.kill {
-            Kill::Gateway => tokio::time::sleep(random.span(Duration::from_millis(110))).await,
+            Kill::Gateway => tokio::time::sleep(life(random, SHORT)).await,
             Kill::Both => {
-                tokio::time::sleep(random.span(Duration::from_millis(60))).await;
+                tokio::time::sleep(life(random, SHORT / 2)).await;
                 if random.one_in(2) {
                     killed.extend(shims::kill_one(&world.data(), random));
                 }
-                tokio::time::sleep(random.span(Duration::from_millis(60))).await;
+                tokio::time::sleep(random.span(SHORT / 2)).await;
             }
             Kill::Shim => {
                 while Instant::now() < deadline {
@@ -200,6 +214,7 @@ async fn kill(
         }
         child.kill().await?;
         outcome.crashes += 1;
+        world.server_has_heard().await;
         if round.planted == Some(Planted::CutLog) {
             planted::cut_log(&world.data(), random)?;
         }
@@ -220,8 +235,9 @@ async fn write(people: People, server: Arc<Server>, mut random: Random, over: Ca
 
 /// The platform is away, is slow, or loses the connection after it has taken a message. It is well again when this returns.
 async fn weather(server: Arc<Server>, mut random: Random, over: CancellationToken) {
-    let here = Which::Account(account());
     while !over.is_cancelled() {
+        let kind = random.pick(&KINDS).copied().unwrap_or(KINDS[0]);
+        let here = Which::Account(account(kind));
         let pause = tokio::time::sleep(random.span(Duration::from_millis(500)));
         let _until_over = over.run_until_cancelled(pause).await;
         match random.below(4) {

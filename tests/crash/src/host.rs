@@ -1,4 +1,4 @@
-//! The process that is killed: a real gateway with a real store and real processes, one simulated platform and a scripted agent.
+//! The process that is killed: a real gateway with a real store and real processes, simulated platforms of every kind and a scripted agent.
 //!
 //! **Invariant:** nothing of a gateway lives outside this process. When its parent is gone, so is it.
 //! **Absent on purpose:** expectations, and everything that is remembered across a crash but the store and the run folders.
@@ -8,6 +8,8 @@ mod bad_inbox;
 mod bad_platform;
 mod bad_processes;
 mod bad_store;
+pub mod clock;
+mod operated;
 
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
@@ -15,8 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use homing_domain::origin::AccountName;
-use homing_gateway::{Gateway, Parts, Settings};
+use homing_domain::time::Timestamp;
+use homing_gateway::{AutoReset, Gateway, Parts, Settings};
+use homing_ports::inbox::Inbox;
 use homing_ports::platform::Platform;
 use homing_ports::processes::Processes;
 use homing_ports::store::Store;
@@ -26,9 +29,12 @@ use homing_simulators::SimulatedPlatform;
 use homing_store_sqlite::SqliteStore;
 use rustix::process::{Signal, getpid, kill_process};
 
+use crate::accounts::{KINDS, account};
 use crate::planted::Planted;
 use crate::programs::JOURNAL;
 use agent::ScriptedAgent;
+use clock::{Hurried, TIMES};
+use operated::Operated;
 
 /// The store's file below the data folder.
 pub const STORE_FILE: &str = "homing.db";
@@ -39,6 +45,11 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_m
 const KILL_GRACE: Duration = Duration::from_millis(200);
 /// Short, so that conversations are let go and loaded again while the loop runs.
 const IDLE_AFTER: Duration = Duration::from_millis(150);
+/// How long a `wait` of the agent waits.
+const WAIT: Duration = Duration::from_millis(400);
+/// A conversation that is left alone for this long loses its session, unless something lives in it that is younger than [`KEEPALIVE`].
+const RESET_AFTER: Duration = Duration::from_millis(400);
+pub const KEEPALIVE: Duration = Duration::from_millis(700);
 
 /// How a gateway is started. The parent writes it as arguments, the child reads it.
 #[derive(Debug, Clone, clap::Args)]
@@ -50,6 +61,9 @@ pub struct Options {
     /// The journal of runs.
     #[arg(long)]
     pub journal: PathBuf,
+    /// Where a hurried clock began, in milliseconds; without it the machine's clock is used, and no session ends by itself.
+    #[arg(long)]
+    pub hurried_from: Option<i64>,
     /// The crash point to die at.
     #[arg(long)]
     pub point: Option<String>,
@@ -87,6 +101,8 @@ impl Options {
             named("simulator", self.simulator.clone()),
             named("journal", self.journal.display().to_string()),
             named("hit", self.hit.to_string()),
+            self.hurried_from
+                .map_or_else(Vec::new, |from| named("hurried-from", from.to_string())),
             self.point
                 .clone()
                 .map_or_else(Vec::new, |point| named("point", point)),
@@ -97,12 +113,20 @@ impl Options {
     }
 }
 
-/// The one account that people write to.
-pub fn account() -> AccountName {
-    AccountName {
-        profile: "main".into(),
-        platform: "telegram".into(),
-        account: None,
+impl Options {
+    fn clock(&self) -> Arc<dyn Clock> {
+        match self.hurried_from {
+            Some(from) => Arc::new(Hurried {
+                from: Timestamp(from),
+            }),
+            None => Arc::new(SystemClock),
+        }
+    }
+
+    /// A span of the machine's clock, by the gateway's.
+    fn span(&self, span: Duration) -> Duration {
+        let times = self.hurried_from.map_or(1, |_| TIMES.unsigned_abs());
+        span * u32::try_from(times).unwrap_or(1)
     }
 }
 
@@ -134,37 +158,61 @@ fn end_with_the_parent() {
 }
 
 async fn serve(options: Options) -> anyhow::Result<()> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let clock = options.clock();
     let ids = IdSource::new(Arc::clone(&clock));
     let store = SqliteStore::open(&options.data.join(STORE_FILE), ids.clone())
         .await
         .context("opening the store")?;
     let processes =
         ShimProcesses::open(&options.data, Arc::clone(&clock)).context("opening the processes")?;
-    let platform = Arc::new(SimulatedPlatform::new(
-        &options.simulator,
-        account(),
-        homing_simulators::Settings::default(),
-        homing_simulators::client()?,
-    )?);
+    let platforms = platforms(&options)?;
     let gateway = Gateway::start(Parts {
         store: bad_store(store, &ids, options.planted),
         processes: bad_processes(processes, &options),
-        directory: Arc::new(directory(&platform, &options)),
+        directory: Arc::new(directory(&platforms, &options)),
         clock,
         ids,
         settings: settings(&options),
     })
     .await
     .context("starting the gateway")?;
-    platform.open(match options.planted {
-        Some(Planted::AckBeforeAccept) => Arc::new(bad_inbox::Hasty(gateway.inbox())),
-        _ => gateway.inbox(),
-    });
+    gateway.keep_up();
+    for platform in platforms {
+        platform.open(inbox(&gateway, &options));
+    }
     // A parent that is not listening any more has killed us, or is about to.
     let _unheard = writeln!(io::stdout(), "{READY}");
     gateway.stopping().cancelled().await;
     anyhow::bail!("the gateway has stopped by itself")
+}
+
+fn platforms(options: &Options) -> anyhow::Result<Vec<Arc<SimulatedPlatform>>> {
+    let client = homing_simulators::client()?;
+    let platform = |repeats| {
+        let settings = homing_simulators::Settings {
+            repeats,
+            ..homing_simulators::Settings::default()
+        };
+        let platform = SimulatedPlatform::new(
+            &options.simulator,
+            account(repeats),
+            settings,
+            client.clone(),
+        );
+        Ok(Arc::new(platform?))
+    };
+    KINDS.into_iter().map(platform).collect()
+}
+
+fn inbox(gateway: &Gateway, options: &Options) -> Arc<dyn Inbox> {
+    let inner = match options.planted {
+        Some(Planted::AckBeforeAccept) => Arc::new(bad_inbox::Hasty(gateway.inbox())),
+        _ => gateway.inbox(),
+    };
+    Arc::new(Operated {
+        gateway: gateway.clone(),
+        inner,
+    })
 }
 
 fn settings(options: &Options) -> Settings {
@@ -175,27 +223,37 @@ fn settings(options: &Options) -> Settings {
         child_environment: vec![(JOURNAL.to_owned(), journal), ("PATH".to_owned(), path)],
         kill_grace: KILL_GRACE,
         idle_after: IDLE_AFTER,
-        retry_first: RETRY.0,
-        retry_longest: RETRY.1,
+        reset: match options.hurried_from {
+            Some(_) => AutoReset::Idle {
+                after: options.span(RESET_AFTER),
+            },
+            None => AutoReset::Off,
+        },
+        keepalive_max_age: options.span(KEEPALIVE),
+        retry_first: options.span(RETRY.0),
+        retry_longest: options.span(RETRY.1),
         ..Settings::default()
     }
 }
 
-fn directory(platform: &Arc<SimulatedPlatform>, options: &Options) -> FixedDirectory {
+fn directory(platforms: &[Arc<SimulatedPlatform>], options: &Options) -> FixedDirectory {
     let mut directory = FixedDirectory::default();
-    let agent = ScriptedAgent::new(options.stall);
-    directory
-        .agents
-        .insert(account().profile, Arc::new(agent) as _);
-    let honest = Arc::clone(platform) as Arc<dyn Platform>;
-    let shown = match (options.planted, options.stall) {
-        (_, Some(Stall::Sends)) => Arc::new(bad_platform::Stalled(honest)) as _,
-        (Some(planted), _) if bad_platform::concerns(planted) => {
-            Arc::new(bad_platform::Bad::new(honest, planted)) as _
-        }
-        _ => honest,
-    };
-    directory.platforms.insert(account(), shown);
+    let agent: Arc<ScriptedAgent> = Arc::new(ScriptedAgent::new(options.stall, options.span(WAIT)));
+    for platform in platforms {
+        let account = platform.account().clone();
+        directory
+            .agents
+            .insert(account.profile.clone(), Arc::clone(&agent) as _);
+        let honest = Arc::clone(platform) as Arc<dyn Platform>;
+        let shown = match (options.planted, options.stall) {
+            (_, Some(Stall::Sends)) => Arc::new(bad_platform::Stalled(honest)) as _,
+            (Some(planted), _) if bad_platform::concerns(planted) => {
+                Arc::new(bad_platform::Bad::new(honest, planted)) as _
+            }
+            _ => honest,
+        };
+        directory.platforms.insert(account, shown);
+    }
     directory
 }
 

@@ -5,6 +5,7 @@
 //! platform has posted. The gateway under test is a child, so SIGKILL to it is a crash.
 //! **Absent on purpose:** hooks in the gateway, beside the named points. What goes wrong on purpose is a wrapper of a port, in [`host`].
 
+pub mod accounts;
 pub mod audit;
 pub mod check;
 pub mod child;
@@ -17,5 +18,6 @@ pub mod programs;
 pub mod random;
 pub mod report;
 pub mod shims;
+mod sockets;
 pub mod trace;
 pub mod world;

@@ -1,62 +1,73 @@
-//! What people write, and the ledger of it.
+//! What people write, what their consoles do, and the ledger of it.
 //!
 //! **Invariant:** what a person wrote is in the ledger before the simulated platform has it. Labels are numbers that are used once.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod acts;
+mod ledger;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use homing_domain::ids::{WindowId, compose};
 use homing_domain::key::ChatType;
+use homing_ports::{Clock as _, SystemClock};
 use homing_simulators::{Post, Server};
 
-use crate::host::account;
+use crate::accounts::{account, kind_of};
 use crate::programs::{End, Program};
-use crate::random::Random;
+pub use ledger::{Launched, Ledger, Started, What, Window, Written};
 
 /// The chat that all threads are in.
 const CHAT: &str = "-100";
 
-#[derive(Debug, Clone)]
-pub struct Written {
-    /// The conversation: its thread, counted from 1.
+/// Where somebody writes: a conversation's thread, perhaps in a console window that shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
     pub thread: u64,
-    pub text: String,
-    pub what: What,
+    pub window: Option<WindowId>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
-    /// Answered under this label.
-    Message { label: String },
-    /// `/new TITLE`.
-    New { title: String },
-    /// Any other command.
-    Command,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Launched {
-    pub program: Program,
-    pub thread: u64,
-}
-
-/// Everything that was written, oldest first, and the programs in it.
-#[derive(Debug, Clone, Default)]
-pub struct Ledger {
-    pub written: Vec<Written>,
-    pub programs: BTreeMap<String, Launched>,
-    /// Programs that somebody asked to stop.
-    pub to_be_killed: BTreeSet<String>,
-    numbers: u64,
-}
-
-impl Ledger {
-    fn number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
+impl From<u64> for Place {
+    fn from(thread: u64) -> Place {
+        Place {
+            thread,
+            window: None,
+        }
     }
 }
 
-/// The people of one simulated platform.
+/// What is done to a gateway beside writing to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Open,
+    Touch,
+    Close,
+    /// The idle policy proposes to end the session.
+    Idle,
+    /// The daily policy does.
+    Daily,
+}
+
+impl Operation {
+    const ALL: [(Operation, &str); 5] = [
+        (Operation::Open, "@window open"),
+        (Operation::Touch, "@window touch"),
+        (Operation::Close, "@window close"),
+        (Operation::Idle, "@reset idle"),
+        (Operation::Daily, "@reset daily"),
+    ];
+
+    fn text(self) -> &'static str {
+        let named = Operation::ALL.iter().find(|(one, _)| *one == self);
+        named.map_or("", |(_, text)| text)
+    }
+
+    pub fn parse(text: &str) -> Option<Operation> {
+        let named = Operation::ALL.iter().find(|(_, one)| *one == text)?;
+        Some(named.0)
+    }
+}
+
+/// The people of the simulated platforms.
 #[derive(Debug, Clone)]
 pub struct People {
     server: Arc<Server>,
@@ -81,131 +92,130 @@ impl People {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, thread: u64, text: String, what: What) {
+    fn number(&self) -> u64 {
+        self.lock().number()
+    }
+
+    fn post(&self, at: Place, text: String) {
         let post = Post {
             chat_type: ChatType::Thread,
             chat: CHAT.into(),
-            thread: Some(thread.to_string()),
+            thread: Some(at.thread.to_string()),
             user: Some("7".into()),
             author: Some("somebody".into()),
-            window: None,
-            text: text.clone(),
+            window: at.window,
+            text,
         };
-        // Under the lock, so that the ledger's order is the platform's.
-        let mut ledger = self.lock();
-        ledger.written.push(Written { thread, text, what });
-        self.server.post(&account(), post);
+        self.server.post(&account(kind_of(at.thread)), post);
     }
 
-    fn message(&self, thread: u64, verb: &str, rest: &str) -> String {
-        let label = format!("m{}", self.lock().number());
+    fn write(&self, at: Place, text: String, what: What) {
+        // Under the lock, so that the ledger's order is the platform's.
+        let mut ledger = self.lock();
+        ledger.written.push(Written {
+            thread: at.thread,
+            window: at.window,
+            text: text.clone(),
+            what,
+        });
+        self.post(at, text);
+        drop(ledger);
+    }
+
+    fn message(&self, at: Place, verb: &str, rest: &str) -> String {
+        let label = format!("m{}", self.number());
         let text = format!("{verb} {label} {rest}").trim_end().to_owned();
         let message = label.clone();
-        self.write(thread, text, What::Message { label });
+        self.write(at, text, What::Message { label });
         message
     }
 
-    pub fn say(&self, thread: u64) {
-        self.message(thread, "say", "");
+    pub fn say(&self, at: impl Into<Place>) {
+        self.message(at.into(), "say", "");
     }
 
     /// Starts a program; with `verb` `both`, the turn also waits for it. The message's label, and the program's.
     pub fn start(
         &self,
-        thread: u64,
+        at: impl Into<Place>,
         verb: &str,
         end: End,
         sleeps_ms: u64,
         lines: u64,
     ) -> (String, String) {
-        let number = self.lock().number();
         let program = Program {
-            number,
+            number: self.number(),
             end,
             sleeps_ms,
             lines,
+            matches: 0,
         };
-        let launched = Launched { program, thread };
-        self.lock().programs.insert(program.label(), launched);
-        let message = self.message(thread, verb, &program.words());
+        let message = self.launch(at.into(), verb, Started::Directly, program);
         (message, program.label())
     }
 
+    /// The label of the message that asks for it.
+    fn launch(&self, at: Place, verb: &str, started: Started, program: Program) -> String {
+        let launched = Launched {
+            program,
+            at,
+            started,
+        };
+        self.lock().programs.insert(program.label(), launched);
+        self.message(at, verb, &program.words())
+    }
+
     /// `wait`, `kill` or `log` of a program that was started in this thread.
-    pub fn use_program(&self, thread: u64, verb: &str, label: &str) {
+    pub fn use_program(&self, at: impl Into<Place>, verb: &str, label: &str) {
         if verb == "kill" {
             self.lock().to_be_killed.insert(label.to_owned());
         }
-        self.message(thread, verb, label);
+        self.message(at.into(), verb, label);
     }
 
-    pub fn command(&self, thread: u64, text: &str) {
-        self.write(thread, text.to_owned(), What::Command);
+    pub fn command(&self, at: impl Into<Place>, text: &str) {
+        self.write(at.into(), text.to_owned(), What::Command);
     }
 
-    pub fn new_session(&self, thread: u64) {
-        let title = format!("n{}", self.lock().number());
-        self.write(thread, format!("/new {title}"), What::New { title });
+    pub fn new_session(&self, at: impl Into<Place>) {
+        let title = format!("n{}", self.number());
+        self.write(at.into(), format!("/new {title}"), What::New { title });
     }
 
-    /// Something random.
-    pub fn act(&self, random: &mut Random) {
-        let thread = 1 + random.below(self.threads);
-        match random.below(100) {
-            0..45 => {
-                let (end, sleeps, lines) = program(random);
-                let verb = if random.one_in(4) { "both" } else { "start" };
-                self.start(thread, verb, end, sleeps, lines);
-            }
-            45..60 => self.say(thread),
-            60..66 => self.new_session(thread),
-            66..72 => self.command(thread, "/branch"),
-            72..80 => self.resume(thread, random),
-            80..86 => self.command(thread, "/compress"),
-            86..98 => self.use_random_program(thread, random),
-            98 => self.command(thread, "/ps"),
-            _ => self.command(thread, "/status"),
-        }
-    }
-
-    fn use_random_program(&self, thread: u64, random: &mut Random) {
-        let newest: Vec<String> = {
-            let ledger = self.lock();
-            let here = ledger
-                .programs
-                .values()
-                .filter(|launched| launched.thread == thread);
-            here.rev()
-                .take(5)
-                .map(|launched| launched.program.label())
-                .collect()
+    /// A window that shows this thread from now on.
+    pub fn open_window(&self, thread: u64) -> WindowId {
+        let window = WindowId::from_number(compose(SystemClock.now().millis(), self.number()));
+        let opened = Window {
+            thread,
+            closed: false,
         };
-        let verb = *random
-            .pick(&["wait", "wait", "kill", "log"])
-            .unwrap_or(&"wait");
-        match random.pick(&newest) {
-            Some(label) => self.use_program(thread, verb, label),
-            None => self.say(thread),
-        }
+        self.lock().windows.insert(window, opened);
+        self.operate(thread, Some(window), Operation::Open);
+        window
     }
 
-    fn resume(&self, thread: u64, random: &mut Random) {
-        let known = self.sessions_named_in(thread);
-        match random.pick(&known) {
-            Some(session) => self.command(thread, &format!("/resume {session}")),
-            None => self.say(thread),
+    /// Nothing is written in it afterwards.
+    pub fn close_window(&self, thread: u64, window: WindowId) {
+        if let Some(known) = self.lock().windows.get_mut(&window) {
+            known.closed = true;
         }
+        self.operate(thread, Some(window), Operation::Close);
     }
 
-    /// Session ids that were posted in this thread, oldest first.
-    pub fn sessions_named_in(&self, thread: u64) -> Vec<String> {
+    pub fn operate(&self, thread: u64, window: Option<WindowId>, operation: Operation) {
+        self.post(Place { thread, window }, operation.text().to_owned());
+    }
+
+    /// Ids of a kind that were posted in this thread, oldest first: `ses`, `prc`, `dlg`.
+    pub fn ids_named_in(&self, thread: u64, kind: &str) -> Vec<String> {
         let thread = thread.to_string();
+        let begins = format!("{kind}_");
         let posts = self.server.sent();
         let here = posts
             .iter()
             .filter(|sent| sent.body.thread.as_deref() == Some(&thread));
         here.flat_map(|sent| sent.body.text.split(|letter: char| !is_of_an_id(letter)))
-            .filter(|word| word.starts_with("ses_"))
+            .filter(|word| word.starts_with(&begins))
             .map(str::to_owned)
             .collect()
     }
@@ -215,21 +225,16 @@ fn is_of_an_id(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-fn program(random: &mut Random) -> (End, u64, u64) {
-    let end = match random.below(10) {
-        0..4 => End::Code(0),
-        4..9 => End::Code(u8::try_from(1 + random.below(120)).unwrap_or(1)),
-        _ => End::Killed,
-    };
-    let sleeps = match random.below(4) {
-        0 => 0,
-        1 => random.below(50),
-        2 => random.below(400),
-        _ => random.below(1_200),
-    };
-    let lines = match random.below(8) {
-        0 => 700,
-        _ => random.below(6),
-    };
-    (end, sleeps, lines)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_read_as_it_was_written() {
+        for (operation, text) in Operation::ALL {
+            assert_eq!(operation.text(), text);
+            assert_eq!(Operation::parse(text), Some(operation));
+        }
+        assert_eq!(Operation::parse("say m1"), None);
+    }
 }

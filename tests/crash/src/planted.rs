@@ -37,6 +37,22 @@ pub enum Planted {
     StartAgain,
     /// An unknown end is rounded to success.
     LostAsSuccess,
+    /// What may be a repeat does not say so.
+    UnmarkedRepeat,
+    /// A search for what may have arrived finds nothing.
+    BlindSearch,
+    /// Results forget the window that they are addressed to.
+    WindowForgotten,
+    /// A window that is closed still counts as open.
+    ClosedWindowOwns,
+    /// The end of a sub-agent is recorded with two notifications.
+    DelegationEndsTwice,
+    /// A sub-agent that was cut short is recorded as finished.
+    InterruptedAsFinished,
+    /// What matched and was not told yet is left out of the end.
+    MatchesDroppedAtExit,
+    /// What an automatic reset asks about living processes is answered with none.
+    ResetOfLiveWork,
 }
 
 /// Rounds that a bad gateway is given to be found in.
@@ -60,7 +76,13 @@ impl Planted {
             Planted::StartBeforeRow | Planted::EndInTwoSteps | Planted::LostAsSuccess => {
                 figures.lost
             }
-            Planted::FreshIdAfterCrash => figures.duplicated,
+            Planted::FreshIdAfterCrash
+            | Planted::UnmarkedRepeat
+            | Planted::BlindSearch
+            | Planted::DelegationEndsTwice => figures.duplicated,
+            Planted::InterruptedAsFinished | Planted::MatchesDroppedAtExit => figures.lost,
+            Planted::WindowForgotten | Planted::ClosedWindowOwns => figures.misrouted,
+            Planted::ResetOfLiveWork => figures.resets_too_early,
             Planted::ConfirmBeforeSend => figures.false_delivered,
             Planted::BesideTheOutbox | Planted::OtherThread => figures.misrouted,
             Planted::StartAgain => figures.ran_twice,
@@ -70,8 +92,11 @@ impl Planted {
     fn kill(self) -> Kill {
         match self {
             Planted::LostAsSuccess => Kill::Both,
-            // It takes its time, so the gateway has to live.
-            Planted::BesideTheOutbox => Kill::Shim,
+            // These take their time, so the gateway has to live.
+            Planted::BesideTheOutbox
+            | Planted::ClosedWindowOwns
+            | Planted::MatchesDroppedAtExit
+            | Planted::ResetOfLiveWork => Kill::Shim,
             _ => Kill::Gateway,
         }
     }

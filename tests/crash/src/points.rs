@@ -242,7 +242,7 @@ async fn story(world: &World) -> anyhow::Result<()> {
     quiet().await.context("after the branches")?;
     for thread in everywhere() {
         // The answer to `/branch` ends with the session that it left.
-        if let Some(trunk) = people.sessions_named_in(thread).last() {
+        if let Some(trunk) = people.ids_named_in(thread, "ses").last() {
             people.command(thread, &format!("/resume {trunk}"));
         }
     }

@@ -8,6 +8,9 @@ use homing_domain::process::Ending;
 pub const JOURNAL: &str = "HOMING_CRASH_RUNS";
 /// What the store keeps of an output.
 const KEPT: usize = 8 * 1024;
+/// Matches that are printed at once, and the pause after them.
+const BURST: u64 = 4;
+const PAUSE: &str = "0.06";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
@@ -16,6 +19,8 @@ pub struct Program {
     pub end: End,
     pub sleeps_ms: u64,
     pub lines: u64,
+    /// Lines that its watch pattern matches. The last of them is the last of its output, and has no end.
+    pub matches: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +41,13 @@ impl Program {
             End::Code(code) => code.to_string(),
             End::Killed => "killed".to_owned(),
         };
-        format!("{} {end} {} {}", self.label(), self.sleeps_ms, self.lines)
+        format!(
+            "{} {end} {} {} {}",
+            self.label(),
+            self.sleeps_ms,
+            self.lines,
+            self.matches
+        )
     }
 
     pub fn parse(words: &str) -> Option<Program> {
@@ -51,7 +62,13 @@ impl Program {
             end,
             sleeps_ms: words.next()?.parse().ok()?,
             lines: words.next()?.parse().ok()?,
+            matches: words.next()?.parse().ok()?,
         })
+    }
+
+    /// What its output is watched for.
+    pub fn pattern(&self) -> String {
+        format!("match {} ", self.label())
     }
 
     /// For `/bin/sh`. The first word after the colon is the label.
@@ -60,19 +77,30 @@ impl Program {
             number,
             sleeps_ms,
             lines,
+            matches,
             ..
         } = self;
         let sleep = match sleeps_ms {
             0 => String::new(),
             ms => format!("sleep {}.{:03}; ", ms / 1000, ms % 1000),
         };
+        let (early, last) = match matches {
+            0 => (String::new(), String::new()),
+            many => (
+                format!(
+                    "m=1; while [ $m -lt {many} ]; do echo \"match w{number} $m\"; \
+                     [ $((m % {BURST})) -ne 0 ] || sleep {PAUSE}; m=$((m+1)); done; "
+                ),
+                format!("printf %s \"match w{number} {many}\"; "),
+            ),
+        };
         let end = match self.end {
             End::Code(code) => format!("exit {code}"),
             End::Killed => "kill -KILL $$".to_owned(),
         };
         format!(
-            ": w{number}; echo w{number} >>\"${JOURNAL}\"; {sleep}i=0; \
-             while [ $i -lt {lines} ]; do echo \"output w{number} $i\"; i=$((i+1)); done; {end}"
+            ": w{number}; echo w{number} >>\"${JOURNAL}\"; {early}{sleep}i=0; \
+             while [ $i -lt {lines} ]; do echo \"output w{number} $i\"; i=$((i+1)); done; {last}{end}"
         )
     }
 
@@ -85,9 +113,11 @@ impl Program {
 
     /// The end of its output, as much as the store keeps.
     pub fn output_tail(&self) -> Vec<u8> {
-        let whole: String = (0..self.lines)
-            .map(|line| format!("output {} {line}\n", self.label()))
-            .collect();
+        let label = self.label();
+        let early = (1..self.matches).map(|number| format!("match {label} {number}\n"));
+        let lines = (0..self.lines).map(|line| format!("output {label} {line}\n"));
+        let last = (self.matches > 0).then(|| format!("match {label} {}", self.matches));
+        let whole: String = early.chain(lines).chain(last).collect();
         let mut bytes = whole.into_bytes();
         bytes.split_off(bytes.len().saturating_sub(KEPT))
     }
@@ -99,6 +129,7 @@ pub fn label_in(command: &str) -> Option<&str> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -110,11 +141,31 @@ mod tests {
                 end,
                 sleeps_ms: 1_050,
                 lines: 2,
+                matches: 0,
             };
             assert_eq!(Program::parse(&program.words()), Some(program));
             assert_eq!(label_in(&program.command()), Some("w12"));
             assert!(program.command().contains("sleep 1.050;"));
             assert_eq!(program.output_tail(), b"output w12 0\noutput w12 1\n");
         }
+    }
+
+    #[test]
+    fn a_program_prints_what_is_said_of_it() {
+        let program = Program {
+            number: 3,
+            end: End::Code(0),
+            sleeps_ms: 0,
+            lines: 1,
+            matches: 6,
+        };
+        let output = std::process::Command::new("/bin/sh")
+            .args(["-c", &program.command()])
+            .env(JOURNAL, "/dev/null")
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        assert_eq!(output.stdout, program.output_tail());
+        assert!(output.stdout.ends_with(b"output w3 0\nmatch w3 6"));
     }
 }

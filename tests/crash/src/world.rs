@@ -11,12 +11,16 @@ use homing_store_sqlite::{SqliteReader, SqliteStore};
 use tempfile::TempDir;
 
 use crate::child::Child;
+use crate::host::clock::Hurried;
 use crate::host::{Options, STORE_FILE, Stall};
 use crate::people::People;
 use crate::planted::Planted;
+use crate::sockets;
 
 /// Between two looks at whether it is quiet.
 const LOOK: Duration = Duration::from_millis(20);
+/// Longest wait for the simulator to read on.
+const HEARING: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub struct World {
@@ -25,6 +29,8 @@ pub struct World {
     pub server: Arc<Server>,
     pub people: People,
     pub planted: Option<Planted>,
+    /// The gateways' clock, if it is not the machine's.
+    pub clock: Option<Hurried>,
 }
 
 /// What a gateway is to do besides its work.
@@ -49,6 +55,7 @@ impl World {
             path,
             server,
             planted: None,
+            clock: None,
         })
     }
 
@@ -82,6 +89,7 @@ impl World {
             data: self.data(),
             simulator: self.server.url(),
             journal: self.journal(),
+            hurried_from: self.clock.map(|clock| clock.from.millis()),
             point: how.point.map(|(name, _)| name.to_owned()),
             hit: how.point.map_or(1, |(_, hit)| hit),
             stall: how.stall,
@@ -92,6 +100,18 @@ impl World {
 
     pub async fn reader(&self) -> anyhow::Result<SqliteReader> {
         Ok(SqliteStore::open_read_only(&self.data().join(STORE_FILE)).await?)
+    }
+
+    /// Returns once the platform has read what a dead gateway has written. A message that is taken later than it was looked for would be a
+    /// repeat that no gateway could have known of.
+    pub async fn server_has_heard(&self) {
+        let url = self.server.url();
+        let port = url.rsplit(':').next().and_then(|port| port.parse().ok());
+        let Some(port) = port else { return };
+        let deadline = Instant::now() + HEARING;
+        while sockets::half_open(port) > 0 && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// Returns once nothing is under way: everything that was written is handled, every program has ended and is told or held, every message
@@ -119,6 +139,10 @@ impl World {
         }
         let reader = self.reader().await?;
         let totals = reader.totals().await?;
+        let delegations = reader.all_running_delegations().await?.len();
+        if delegations > 0 {
+            return Ok(format!("{delegations} delegations run"));
+        }
         if totals.live_processes > 0 {
             return Ok(format!("{} processes live", totals.live_processes));
         }

@@ -110,6 +110,8 @@ async fn start(setup: Setup) -> anyhow::Result<Host> {
     let Configured {
         mut gateway,
         slow_background_turns,
+        slow_turns,
+        refused_kills,
         ..
     } = config
         .apply(base_settings(&setup))
@@ -123,8 +125,12 @@ async fn start(setup: Setup) -> anyhow::Result<Host> {
     let store = Arc::new(Fallible::new(store, setup.store_fails));
     let processes = ShimProcesses::open(&setup.data, Arc::clone(&clock) as Arc<dyn Clock>)
         .context("opening the processes")?;
-    let processes = Arc::new(Recorded::new(processes));
-    let agent = Arc::new(ScriptedAgent::new(slow_background_turns, setup.labels));
+    let processes = Arc::new(Recorded::new(processes, refused_kills));
+    let agent = Arc::new(ScriptedAgent::new(
+        slow_background_turns,
+        slow_turns,
+        setup.labels,
+    ));
     let platforms = platforms(&setup.simulator, setup.accounts)?;
     let parts = Parts {
         store: Arc::clone(&store) as _,

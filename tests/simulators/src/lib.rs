@@ -9,8 +9,10 @@
 
 mod adapter;
 mod faults;
+pub mod model;
 mod routes;
 mod server;
+pub mod telegram;
 mod validate;
 pub mod wire;
 

@@ -154,3 +154,27 @@ fn processes_input_is_full(bench: &Bench, process: homing_domain::ids::ProcessId
         .write(b"x")
         .is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
 }
+
+// A living process is never reported as ended because its supervisor cannot be told. Where it has a cgroup, that ends it all the same.
+#[tokio::test]
+async fn a_supervisor_that_cannot_be_told_is_an_error_and_not_an_end() {
+    let bench = Bench::new();
+    let mut gateway = bench.gateway();
+    let request = bench.shell("while :; do sleep 0.01; done");
+    let process = request.process;
+    gateway.start(request).await.unwrap();
+    let (fifo, away) = (
+        bench.folder(process).file(homing_shim::folder::CONTROL),
+        bench.path(process).join("away"),
+    );
+    std::fs::rename(&fifo, &away).unwrap();
+    let refused = gateway.processes.kill(process, Duration::ZERO).await;
+    assert!(
+        !matches!(refused, Ok(KillOutcome::AlreadyEnded)),
+        "{refused:?}"
+    );
+    std::fs::rename(&away, &fifo).unwrap();
+    let asked = gateway.processes.kill(process, Duration::ZERO).await;
+    assert!(asked.is_ok(), "{asked:?}");
+    assert_eq!(gateway.ended(process).await.ending, Ending::Signal(9));
+}

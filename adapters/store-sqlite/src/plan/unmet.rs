@@ -70,6 +70,9 @@ pub(crate) fn expectation(commit: &Commit, index: usize) -> String {
         Change::Consume {
             process, lineage, ..
         } => format!("process {process} is consumed already, or {lineage} does not own it"),
+        Change::NotStopped { process } => {
+            format!("process {process} has ended, or is not of this conversation")
+        }
         Change::Adopt { process, .. } => {
             format!("there is no process {process}, or its new owner is another conversation")
         }

@@ -84,6 +84,15 @@ impl Plan {
         );
     }
 
+    /// Only the mark of a stop is taken back: what the agent has read, it has read.
+    pub(super) fn not_stopped(&mut self, process: ProcessId) {
+        self.one(
+            "UPDATE processes SET consumed = CASE WHEN consumed IN ('agent_killed', 'person_killed') THEN NULL ELSE consumed END \
+             WHERE id = ? AND conversation = ? AND ended_at IS NULL",
+            values![process, self.conversation],
+        );
+    }
+
     /// The new owner's conversation is the one that commits: where `/adopt` was typed. What the process has not told yet goes along, what was
     /// dropped or consumed included, so that it can be taken back there (OWN-42); what was told stays where it was told.
     pub(super) fn adopt(&mut self, process: ProcessId, owner: &Owner) {

@@ -351,6 +351,7 @@ fn one_of_each() -> Vec<Change> {
         }),
         Change::RequireDelegation(delegation),
         Change::MoveToBackground { process },
+        Change::NotStopped { process },
         Change::ForgetOutput { process },
         Change::EndDelegation {
             delegation,
@@ -360,6 +361,6 @@ fn one_of_each() -> Vec<Change> {
     ];
     // `Point` is there twice.
     let kinds: std::collections::HashSet<_> = all.iter().map(std::mem::discriminant).collect();
-    assert_eq!((kinds.len(), all.len()), (39, 40));
+    assert_eq!((kinds.len(), all.len()), (40, 41));
     all
 }

@@ -7,7 +7,7 @@ use homing_ports::store::{Change, ProcessRow, StoreError};
 
 use super::{Call, Effect};
 use crate::OnReset;
-use crate::conversation::end_running;
+use crate::conversation::{EndedBy, end_running};
 use crate::delegations;
 
 /// What ends the current session, and what of its lineage still runs.
@@ -27,7 +27,7 @@ pub(super) async fn end_current(
     let mut ended = end_lineage(call, current.lineage, boundary).await?;
     let mut changes = vec![Change::RequireGeneration(call.row.generation)];
     if let Some(running) = &call.running {
-        changes.extend(end_running(running, true));
+        changes.extend(end_running(running, EndedBy::Boundary));
         ended.effects.push(Effect::CancelTurn);
     }
     // One that waits behind a turn is none of `call.compressing` yet.

@@ -5,7 +5,7 @@ use homing_domain::session::Current;
 use homing_ports::store::{Change, StoreError};
 
 use super::{Call, Command, Effect, Outcome, Running, Step};
-use crate::conversation::end_running;
+use crate::conversation::{EndedBy, end_running};
 
 pub(super) const COMMAND: Command = Command {
     name: "resume",
@@ -87,7 +87,7 @@ pub(super) fn leave(call: &Call<'_>) -> Result<Leave, Outcome> {
             "I am still at your last message. Wait for it, or /stop it first.",
         )),
         Some(running @ Running::Background { .. }) => {
-            changes.extend(end_running(running, false));
+            changes.extend(end_running(running, EndedBy::Leaving));
             Ok(Leave {
                 changes,
                 effects: vec![Effect::CancelTurn],

@@ -4,7 +4,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use homing_ports::store::StoreError;
 
 use super::{Call, Command, Effect, Outcome, Running, Step};
-use crate::conversation::end_running;
+use crate::conversation::{EndedBy, end_running};
 
 pub(super) const COMMAND: Command = Command {
     name: "stop",
@@ -24,7 +24,7 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
             Running::Foreground { .. } => format!("Stopped.{waiting}"),
             Running::Background { .. } => format!("Stopped; the result that I was telling you waits and is told again after your next message.{waiting}"),
         };
-        let changes = end_running(running, false);
+        let changes = end_running(running, EndedBy::Stop);
         let effects = match running {
             Running::Foreground { .. } => vec![Effect::CancelTurn],
             Running::Background { .. } => vec![Effect::CancelTurn, Effect::PauseBackground],

@@ -22,6 +22,9 @@ use crate::telling;
 
 /// Background turns that may fail on a notification before it is told as a plain notice (OWN-68).
 const TRIES: u32 = 3;
+/// Why something is pending again: its turn was cancelled for another reason, or by a person's `/stop`.
+pub(super) const CANCELLED: &str = "turn_cancelled";
+pub(super) const STOPPED: &str = "turn_stopped";
 
 /// A notification whose verdict is to deliver it.
 struct Deliverable {
@@ -401,18 +404,45 @@ impl Conversation {
         }
     }
 
-    /// The running background turn is over, but its lineage is not: what it was to tell waits again.
-    pub(super) fn release_claimed(&self) -> Vec<Change> {
+    /// The running background turn is over, but its lineage is not: what it was to tell waits again, and that is all the reason says.
+    pub(super) fn release_claimed(&self, reason: &str) -> Vec<Change> {
         match self.turn.as_ref().map(|running| &running.about) {
             Some(About::Background { told, .. }) => told
                 .iter()
-                .map(|claimed| {
-                    from_claimed(claimed, State::Pending, Some("turn_cancelled"), None, false)
-                })
+                .map(|claimed| from_claimed(claimed, State::Pending, Some(reason), None, false))
                 .collect(),
             Some(About::Person { .. }) | None => Vec::new(),
         }
     }
+
+    /// The person has written: what they stopped may be told again. A step of its own, so that a match that is just being told with
+    /// its process's end does not hold up their message.
+    pub(super) async fn release_stopped(&mut self) -> Result<(), StoreError> {
+        if !self.background_waits_for_person {
+            return Ok(());
+        }
+        let open = self.inside.store.open_notifications(self.id).await?;
+        for open in open.iter().filter(|open| waits_for_person(open)) {
+            let released = Change::Decide(Decision {
+                notification: open.notification.id,
+                from: State::Pending,
+                to: State::Pending,
+                reason: Some(CANCELLED.into()),
+                facts: "the person who stopped the telling has written again".into(),
+                turn: None,
+                failed_attempt: false,
+            });
+            let _unmet_if_settled = self.commit(vec![released]).await?;
+        }
+        self.background_waits_for_person = false;
+        Ok(())
+    }
+}
+
+/// A person stopped the turn that told it. This stands in the store, so that a restart does not tell it before their next message.
+pub(super) fn waits_for_person(open: &OpenNotification) -> bool {
+    open.notification.state == State::Pending
+        && open.notification.reason.as_deref() == Some(STOPPED)
 }
 
 fn earliest(at: &mut Option<Timestamp>, candidate: Timestamp) {

@@ -1,14 +1,12 @@
 //! Carrying out a slash command: the command decides, this commits its changes, its answer and the message's end in one step.
 
-use std::sync::Arc;
-
 use homing_domain::command::{self, Invocation};
-use homing_domain::ids::LineageId;
+use homing_domain::ids::{LineageId, ProcessId};
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
-use homing_ports::processes::{KillOutcome, ProcessError};
 use homing_ports::store::{Change, Committed, InboundRow, StoreError, TurnEnd};
 
+use super::background::{CANCELLED, STOPPED};
 use super::compression::Asker;
 use super::{About, AnswerTo, Conversation, Wake};
 use crate::commands::{self, Call, Effect, Outcome, Running, Step};
@@ -60,7 +58,8 @@ impl Conversation {
             About::Background { .. } => Running::Background {
                 turn: running.turn,
                 drop: self.drop_claimed(),
-                release: self.release_claimed(),
+                release: self.release_claimed(CANCELLED),
+                stop: self.release_claimed(STOPPED),
             },
         })
     }
@@ -148,27 +147,49 @@ impl Conversation {
                 }
             }
             Effect::Kill(process) => {
-                let (processes, grace) = (
-                    Arc::clone(&self.inside.processes),
-                    self.inside.settings.kill_grace,
-                );
-                tokio::spawn(async move {
-                    match processes.kill(process, grace).await {
-                        Ok(KillOutcome::Asked | KillOutcome::AlreadyEnded)
-                        | Err(ProcessError::Ended(_)) => {}
-                        Err(error) => {
-                            tracing::error!(process.id = %process, %error, "a process could not be stopped")
-                        }
-                    }
-                });
+                if let Some(watcher) = self.inside.watcher.get() {
+                    watcher.see_to_the_end(process, self.inside.settings.kill_grace);
+                }
             }
         }
         Ok(())
     }
+
+    /// Its end was wanted and nobody could bring it about: the person hears of it, and its end is news again (OWN-38).
+    pub(super) async fn not_stopped(
+        &mut self,
+        process: ProcessId,
+        why: &str,
+    ) -> Result<(), StoreError> {
+        let row = self.inside.store.process(process).await?;
+        let Some(row) = row.filter(|row| row.state.is_live()) else {
+            return Ok(());
+        };
+        let text = format!(
+            "{process} could not be stopped: {why}. It still runs: /ps shows it, /kill {process} tries once more."
+        );
+        let to = AnswerTo {
+            origin: row.owner.origin,
+            window: row.owner.window,
+        };
+        let said = self.outgoing(None, None, OutgoingKind::Notice, &to, &text);
+        self.commit_and_send(vec![Change::NotStopped { process }], said)
+            .await
+    }
+}
+
+/// Why a running turn ends before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndedBy {
+    Boundary,
+    /// The conversation goes to another session; the one left behind stays open.
+    Leaving,
+    /// `/stop`: what it was telling waits for the person.
+    Stop,
 }
 
 /// What ends a running turn, whatever it is: to be committed with the reason for it.
-pub(crate) fn end_running(running: &Running, boundary: bool) -> Vec<Change> {
+pub(crate) fn end_running(running: &Running, why: EndedBy) -> Vec<Change> {
     let end = |turn| Change::EndTurn {
         turn,
         end: TurnEnd::Cancelled,
@@ -182,8 +203,13 @@ pub(crate) fn end_running(running: &Running, boundary: bool) -> Vec<Change> {
             turn,
             drop,
             release,
+            stop,
         } => {
-            let claimed = if boundary { drop } else { release };
+            let claimed = match why {
+                EndedBy::Boundary => drop,
+                EndedBy::Leaving => release,
+                EndedBy::Stop => stop,
+            };
             [vec![end(*turn)], claimed.clone()].concat()
         }
     }

@@ -54,6 +54,7 @@ impl Conversation {
 
     async fn start_foreground(&mut self, inbound: InboundRow) -> Result<(), StoreError> {
         let turn = self.inside.ids.next::<TurnId>();
+        self.release_stopped().await?;
         let mut changes = Vec::with_capacity(5);
         // OWN-10: the first message makes the session.
         let current = match self.row.current {
@@ -92,7 +93,6 @@ impl Conversation {
             self.row.generation += 1;
         }
         crash::point("message-taken");
-        self.background_waits_for_person = false;
         let answer = AnswerTo {
             origin: inbound.origin.clone(),
             window: inbound.window,

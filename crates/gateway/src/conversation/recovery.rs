@@ -2,15 +2,17 @@
 //!
 //! **Absent on purpose:** processes. The watcher has taken those over before any conversation is woken.
 
+use std::collections::BTreeSet;
+
 use homing_domain::ids::LineageId;
 use homing_domain::notification::State;
+use homing_domain::outbox;
 use homing_domain::session::Boundary;
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
-use homing_ports::store::{
-    Change, Committed, Decision, OutboxState, StoreError, TurnEnd, TurnKind, TurnRow,
-};
+use homing_ports::store::{Change, Committed, Decision, StoreError, TurnEnd, TurnKind, TurnRow};
 
+use super::background::waits_for_person;
 use super::sending::LOOKAHEAD;
 use super::{AnswerTo, Conversation};
 
@@ -36,24 +38,25 @@ impl Conversation {
     /// A send that was under way may have arrived: uncertain, until the platform's promise settles it.
     async fn recover_sends(&mut self) -> Result<(), StoreError> {
         self.read_outbox().await?;
-        self.cancel_uncertain_of_closed_lineages().await
+        self.cancel_what_a_boundary_missed().await
     }
 
     /// The outbox as the store has it. What is marked as being sent, and is not, may have arrived.
     pub(super) async fn read_outbox(&mut self) -> Result<(), StoreError> {
         let now = self.inside.now();
         let mut waiting = self.inside.store.outbox_waiting(self.id, LOOKAHEAD).await?;
-        for item in waiting
-            .iter_mut()
-            .filter(|item| item.state == OutboxState::Sending)
-        {
+        for item in &mut waiting {
+            let found = outbox::at_restart(item.state);
+            if found == item.state {
+                continue;
+            }
             if self.sending == Some(item.id) {
                 // What it was before this attempt is only remembered; it decides what a failure makes of it.
                 item.state = self
                     .outbox
                     .front()
                     .filter(|front| front.id == item.id)
-                    .map_or(OutboxState::Uncertain, |front| front.state);
+                    .map_or(found, |front| front.state);
                 continue;
             }
             let reason = "the gateway ended while it was sent".to_owned();
@@ -67,7 +70,7 @@ impl Conversation {
             if let Committed::Unmet { what, .. } = self.commit(vec![change]).await? {
                 tracing::error!(outbox.id = %item.id, what, "a send that nobody makes was settled by someone");
             }
-            item.state = OutboxState::Uncertain;
+            item.state = found;
             item.not_before = now;
         }
         self.more_waits = waiting.len() >= LOOKAHEAD as usize;
@@ -76,12 +79,13 @@ impl Conversation {
     }
 
     /// What was on its way when its lineage was closed, and then nobody knew: it is not sent again (OWN-64).
-    async fn cancel_uncertain_of_closed_lineages(&mut self) -> Result<(), StoreError> {
-        let uncertain = self
+    async fn cancel_what_a_boundary_missed(&mut self) -> Result<(), StoreError> {
+        let would_be_cancelled = self
             .outbox
             .iter()
-            .filter(|item| item.state == OutboxState::Uncertain);
-        let lineages: Vec<LineageId> = uncertain.filter_map(|item| item.lineage).collect();
+            .filter(|item| outbox::at_boundary(item.state) != item.state);
+        let lineages: BTreeSet<LineageId> =
+            would_be_cancelled.filter_map(|item| item.lineage).collect();
         for lineage in lineages {
             let closed = self
                 .inside
@@ -156,9 +160,10 @@ impl Conversation {
         self.commit_and_send(changes, said).await
     }
 
-    /// Claimed by a turn that does not run: pending again, and judged again.
+    /// Claimed by a turn that does not run: pending again, and judged again. What a person stopped goes on waiting for them.
     async fn release_stale_claims(&mut self) -> Result<(), StoreError> {
         let open = self.inside.store.open_notifications(self.id).await?;
+        self.background_waits_for_person = open.iter().any(waits_for_person);
         let stale = open
             .iter()
             .filter(|open| open.notification.state == State::Claimed);

@@ -32,10 +32,11 @@ impl Conversation {
         let now = self.inside.now();
         let rows: Vec<OutboxRow> = said.iter().map(|new| queued(new, self.id, now)).collect();
         changes.extend(said.into_iter().map(Change::Enqueue));
-        let first = rows
-            .first()
-            .filter(|_| self.sending.is_none() && self.outbox.is_empty() && !self.more_waits)
-            .cloned();
+        let waiting = self.outbox.len();
+        let next = outbox::next(self.states().chain(rows.iter().map(|row| row.state)));
+        // What is not read yet goes before it.
+        let next = next.filter(|next| *next >= waiting && !self.more_waits);
+        let first = next.and_then(|next| rows.get(next - waiting)).cloned();
         if let Some(first) = &first {
             changes.push(Change::Sending {
                 outbox: first.id,
@@ -75,18 +76,25 @@ impl Conversation {
     }
 
     fn due(&self) -> Option<OutboxRow> {
-        let free = self.sending.is_none();
-        self.outbox
-            .front()
-            .filter(|item| free && item.not_before <= self.inside.now())
+        self.next()
+            .filter(|item| item.not_before <= self.inside.now())
             .cloned()
     }
 
     pub(super) fn next_send_at(&self) -> Option<Timestamp> {
-        self.outbox
-            .front()
-            .filter(|_| self.sending.is_none())
-            .map(|item| item.not_before)
+        self.next().map(|item| item.not_before)
+    }
+
+    fn next(&self) -> Option<&OutboxRow> {
+        outbox::next(self.states()).and_then(|next| self.outbox.get(next))
+    }
+
+    /// As the store has them: what is being sent is remembered as it was before.
+    fn states(&self) -> impl Iterator<Item = OutboxState> + '_ {
+        self.outbox.iter().map(|item| match self.sending {
+            Some(sending) if sending == item.id => OutboxState::Sending,
+            Some(_) | None => item.state,
+        })
     }
 
     fn start_send(&mut self, item: OutboxRow, attempt: u32) {
@@ -156,14 +164,12 @@ impl Conversation {
             self.inside.now(),
             &self.inside.settings,
         );
-        let settled = matches!(
-            after,
-            After::Sent { .. } | After::Dead { .. } | After::Cancelled { .. }
-        );
-        let next = self
-            .outbox
-            .get(1)
-            .filter(|next| settled && next.not_before <= self.inside.now())
+        let states = std::iter::once(after.state()).chain(self.states().skip(1));
+        // The one that was sent is not sent again in the same step: it waits for its time.
+        let next = outbox::next(states)
+            .filter(|next| *next > 0)
+            .and_then(|next| self.outbox.get(next))
+            .filter(|next| next.not_before <= self.inside.now())
             .cloned();
         let mut changes = vec![after.change(outbox, attempt)];
         changes.extend(next.as_ref().map(|next| Change::Sending {

@@ -21,6 +21,7 @@ pub fn run(arguments: Serve, started: Instant) -> anyhow::Result<ExitCode> {
     let config = read_config(&arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .max_blocking_threads(std::env::var("XBLOCK").ok().and_then(|t| t.parse().ok()).unwrap_or(512))
         .build()
         .context("starting the runtime")?;
     runtime.block_on(serve(config, started))

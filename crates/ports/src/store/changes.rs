@@ -125,6 +125,10 @@ pub enum Change {
         lineage: LineageId,
         how: Consumption,
     },
+    /// It could not be stopped: it is as if nobody had wanted that, and its end is news again. Unmet if it has ended.
+    NotStopped {
+        process: ProcessId,
+    },
     /// `/adopt`: another owner, and an earlier consumption no longer counts (OWN-42).
     Adopt {
         process: ProcessId,

@@ -9,6 +9,20 @@ use crate::{Place, Scene};
 pub async fn a_second_take_over_fences_the_first_everywhere(place: &dyn Place) {
     let scene = Scene::at(place).await;
     scene.done(vec![scene.message("before")]).await;
+    let settled = scene.queued("old").await;
+    scene
+        .done(vec![
+            Change::Sending {
+                outbox: settled,
+                attempt: 1,
+            },
+            Change::Sent {
+                outbox: settled,
+                attempt: 1,
+                platform_message: None,
+            },
+        ])
+        .await;
     let second = place.open().await;
     assert_eq!(second.take_over(Timestamp(2)).await.unwrap(), 2);
     let fenced = StoreError::Fenced { ours: 1, now: 2 };
@@ -29,7 +43,10 @@ pub async fn a_second_take_over_fences_the_first_everywhere(place: &dyn Place) {
             .unwrap_err(),
         fenced
     );
+    let ever = Timestamp(homing_domain::ids::ID_EPOCH_MS * 2);
+    assert_eq!(scene.store.clean(ever, 100).await.unwrap_err(), fenced);
     assert_eq!(scene.history().await, ["before"]);
+    assert_eq!(scene.item(settled).await.state, OutboxState::Sent);
     let heir = Scene {
         store: second,
         ..scene.clone()

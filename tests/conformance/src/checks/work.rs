@@ -215,6 +215,44 @@ pub async fn only_the_owners_lineage_consumes_and_only_once(place: &dyn Place) {
     );
 }
 
+/// OWN-38: it lives on, so its end is news again. What the agent has read, it has read.
+pub async fn a_stop_that_came_to_nothing_is_taken_back(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let lineage = scene.current.lineage;
+    let marked = async |process| {
+        let row = scene.store.process(process).await.unwrap();
+        row.unwrap().consumed
+    };
+    for (how, left) in [
+        (Consumption::PersonKilled, None),
+        (Consumption::AgentKilled, None),
+        (Consumption::ReadToEnd, Some(Consumption::ReadToEnd)),
+    ] {
+        let process = scene.process().await;
+        let consume = Change::Consume {
+            process,
+            lineage,
+            how,
+        };
+        scene.done(vec![consume]).await;
+        scene.done(vec![Change::NotStopped { process }]).await;
+        assert_eq!(marked(process).await, left);
+    }
+    let ended = scene.process().await;
+    let consume = Change::Consume {
+        process: ended,
+        lineage,
+        how: Consumption::PersonKilled,
+    };
+    scene
+        .done(vec![consume, scene.ended(ended, Ending::Signal(15))])
+        .await;
+    scene.unmet(Change::NotStopped { process: ended }).await;
+    assert_eq!(marked(ended).await, Some(Consumption::PersonKilled));
+    let theirs = scene.neighbour("2").await.process().await;
+    scene.unmet(Change::NotStopped { process: theirs }).await;
+}
+
 /// OWN-42
 pub async fn adoption_changes_the_owner_clears_consumption_and_takes_what_was_not_told(
     place: &dyn Place,

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use homing_domain::ids::SessionId;
+use homing_domain::ids::{SessionId, WindowId};
 use homing_domain::time::Timestamp;
 use homing_ports::platform::OutgoingKind;
 
 use super::facts::Facts;
 use super::posts::{Posts, Says};
-use super::told::fresh_session;
+use super::told::{deleted_session, fresh_session};
 use super::{Fault, Found};
 use crate::people::{Ledger, What, Written};
 
@@ -18,20 +18,60 @@ const MET_ANOTHER_STATE: &str = "That changed while I was at it";
 const PART: usize = 3_000;
 
 pub fn check(facts: &Facts, posts: &Posts, ledger: &Ledger, found: &mut Found) {
-    messages(posts, ledger, found);
+    let boundaries = Boundaries::read(posts, ledger);
+    messages(posts, ledger, &boundaries, found);
     let threads: BTreeSet<u64> = ledger.written.iter().map(|one| one.thread).collect();
     for thread in threads {
-        commands(facts, posts, ledger, thread, found);
+        commands(facts, posts, ledger, &boundaries, thread, found);
         new_sessions(facts, posts, ledger, thread, found);
     }
 }
 
-fn messages(posts: &Posts, ledger: &Ledger, found: &mut Found) {
-    let mut answers: BTreeMap<&str, Vec<Option<u64>>> = BTreeMap::new();
+/// What ended sessions at a person's wish: every `/new`, and the `/delete` of a session that was current.
+struct Boundaries {
+    /// By thread, the last of them, as an index into what was written.
+    last: BTreeMap<u64, usize>,
+}
+
+impl Boundaries {
+    fn read(posts: &Posts, ledger: &Ledger) -> Boundaries {
+        let deleted: BTreeSet<SessionId> = posts
+            .items()
+            .filter(|post| post.text.contains("Your next message begins a fresh one"))
+            .filter_map(|post| deleted_session(&post.text))
+            .collect();
+        let mut last = BTreeMap::new();
+        for (index, one) in ledger.written.iter().enumerate() {
+            let ends = match &one.what {
+                What::New { .. } => true,
+                What::Delete { session } => session
+                    .parse()
+                    .is_ok_and(|session| deleted.contains(&session)),
+                What::Message { .. } | What::Command => false,
+            };
+            if ends {
+                last.insert(one.thread, index);
+            }
+        }
+        Boundaries { last }
+    }
+
+    /// One of them came after this.
+    fn end(&self, one: &Written, index: usize) -> bool {
+        self.last.get(&one.thread).is_some_and(|last| *last > index)
+    }
+}
+
+fn messages(posts: &Posts, ledger: &Ledger, boundaries: &Boundaries, found: &mut Found) {
+    type At = (Option<u64>, Option<WindowId>);
+    let mut answers: BTreeMap<&str, Vec<At>> = BTreeMap::new();
     let mut interrupted: BTreeMap<u64, usize> = BTreeMap::new();
-    for post in &posts.all {
+    for post in posts.items() {
         match &post.says {
-            Says::Answer { label, .. } => answers.entry(label).or_default().push(post.thread),
+            Says::Answer { label, .. } => answers
+                .entry(label)
+                .or_default()
+                .push((post.thread, post.window)),
             Says::Interrupted => {
                 *interrupted.entry(post.thread.unwrap_or(0)).or_default() += 1;
             }
@@ -43,16 +83,16 @@ fn messages(posts: &Posts, ledger: &Ledger, found: &mut Found) {
             continue;
         };
         match answers.get(label.as_str()).map(Vec::as_slice) {
-            Some([thread]) if *thread == Some(one.thread) => {}
-            Some([thread]) => found.fault(
+            Some([at]) if *at == (Some(one.thread), one.window) => {}
+            Some([(thread, window)]) => found.fault(
                 Fault::Misrouted,
-                format!("{label} was answered in thread {thread:?}"),
+                format!("{label} was answered in thread {thread:?}, window {window:?}"),
             ),
             Some(more) => found.fault(
                 Fault::Duplicated,
                 format!("{label} was answered {} times", more.len()),
             ),
-            None if ended_by_a_boundary(&ledger.written, index) => {}
+            None if boundaries.end(one, index) => {}
             None => match interrupted.get_mut(&one.thread).filter(|left| **left > 0) {
                 Some(left) => *left -= 1,
                 None => found.fault(
@@ -64,25 +104,22 @@ fn messages(posts: &Posts, ledger: &Ledger, found: &mut Found) {
     }
 }
 
-fn ended_by_a_boundary(written: &[Written], index: usize) -> bool {
-    let Some(one) = written.get(index) else {
-        return false;
-    };
-    let after = written.iter().skip(index + 1);
-    after
-        .filter(|later| later.thread == one.thread)
-        .any(|later| matches!(later.what, What::New { .. }))
-}
-
-/// Commands have no labels; each has one answer. A `/compress` that still waits when a `/new` comes is ended by it, and the answer to that says so.
-fn commands(facts: &Facts, posts: &Posts, ledger: &Ledger, thread: u64, found: &mut Found) {
+/// Commands have no labels; each has one answer. A `/compress` that still waits when a boundary comes is ended by it, and the answer to that says so.
+fn commands(
+    facts: &Facts,
+    posts: &Posts,
+    ledger: &Ledger,
+    boundaries: &Boundaries,
+    thread: u64,
+    found: &mut Found,
+) {
     let (mut wanted, mut ended) = (0, 0);
     for (index, one) in ledger.written.iter().enumerate() {
-        let is_command = matches!(one.what, What::New { .. } | What::Command);
+        let is_command = !matches!(one.what, What::Message { .. });
         if one.thread != thread || !is_command {
             continue;
         }
-        match one.text == "/compress" && ended_by_a_boundary(&ledger.written, index) {
+        match one.text == "/compress" && boundaries.end(one, index) {
             true => ended += 1,
             false => wanted += 1,
         }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use homing_domain::ids::*;
+use homing_domain::owner::Owner;
 use homing_ports::store::*;
+
+use crate::people::Ledger;
 
 const ALL: u32 = 1_000_000;
 
@@ -15,10 +18,13 @@ pub struct Facts {
     pub processes: BTreeMap<ProcessId, ProcessRow>,
     pub notifications: BTreeMap<NotificationId, NotificationRow>,
     pub outbox: BTreeMap<OutboxId, OutboxRow>,
+    pub delegations: BTreeMap<DelegationId, DelegationRow>,
+    /// Those that people have opened.
+    pub windows: BTreeMap<WindowId, WindowRow>,
 }
 
 impl Facts {
-    pub async fn read(store: &dyn Queries) -> StoreResult<Facts> {
+    pub async fn read(store: &dyn Queries, ledger: &Ledger) -> StoreResult<Facts> {
         let mut facts = Facts::default();
         for conversation in store.conversations(ALL).await? {
             let id = conversation.id;
@@ -41,6 +47,14 @@ impl Facts {
             facts
                 .outbox
                 .extend(outbox.into_iter().map(|row| (row.id, row)));
+            let delegations = store.delegations(id, ALL).await?;
+            facts
+                .delegations
+                .extend(delegations.into_iter().map(|row| (row.id, row)));
+        }
+        for window in ledger.windows.keys() {
+            let row = store.window(*window).await?;
+            facts.windows.extend(row.map(|row| (row.id, row)));
         }
         Ok(facts)
     }
@@ -49,6 +63,18 @@ impl Facts {
     pub fn thread(&self, conversation: ConversationId) -> Option<u64> {
         let key = &self.conversations.get(&conversation)?.key;
         key.thread.as_deref()?.parse().ok()
+    }
+
+    pub fn owner(&self, source: Source) -> Option<&Owner> {
+        match source {
+            Source::Process(id) => Some(&self.processes.get(&id)?.owner),
+            Source::Delegation(id) => Some(&self.delegations.get(&id)?.owner),
+        }
+    }
+
+    pub fn of(&self, source: Source) -> impl Iterator<Item = &NotificationRow> {
+        let of_it = move |row: &&NotificationRow| row.source == source;
+        self.notifications.values().filter(of_it)
     }
 
     pub fn lineage_of(&self, session: SessionId) -> Option<LineageId> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use homing_domain::ids::ProcessId;
 use homing_domain::notification::{Kind, State};
 use homing_domain::process::{Ending, ProcessState};
-use homing_ports::store::{ProcessKind, ProcessRow, Source};
+use homing_ports::store::{DelegationState, ProcessKind, ProcessRow, Source};
 
 use super::facts::Facts;
 use super::{Fault, Found};
@@ -85,12 +85,12 @@ fn process(
     let Some(launched) = ledger.programs.get(label) else {
         return found.fault(Fault::Lost, format!("nobody asked for {label} ({id})"));
     };
-    if facts.thread(row.owner.conversation) != Some(launched.thread) {
+    if facts.thread(row.owner.conversation) != Some(launched.at.thread) {
         found.fault(
             Fault::Misrouted,
             format!(
                 "{label} ({id}) was asked for in thread {} and belongs to another",
-                launched.thread
+                launched.at.thread
             ),
         );
     }
@@ -104,24 +104,23 @@ fn process(
             format!("{label} ({id}) ran, and is recorded as never started"),
         ),
         ProcessState::Failed => {}
-        ProcessState::Exited => exited(ledger, label, row, found),
+        ProcessState::Exited => exited(facts, ledger, label, row, found),
         ProcessState::Lost => {}
     }
     let ended = matches!(row.state, ProcessState::Exited | ProcessState::Lost);
     if ended && row.kind == ProcessKind::Task && row.notify {
-        notified(facts, label, row, found);
+        notified(facts, ledger, label, row, found);
     }
 }
 
-fn exited(ledger: &Ledger, label: &str, row: &ProcessRow, found: &mut Found) {
+fn exited(facts: &Facts, ledger: &Ledger, label: &str, row: &ProcessRow, found: &mut Found) {
     let Some(launched) = ledger.programs.get(label) else {
         return;
     };
     let (id, wanted) = (row.id, launched.program.ending());
     if row.ending != Some(wanted) {
-        let stopped = ledger.to_be_killed.contains(label)
-            && matches!(row.ending, Some(Ending::Signal(9 | 15)));
-        if !stopped {
+        let stopped = matches!(row.ending, Some(Ending::Signal(9 | 15)));
+        if !(stopped && may_be_stopped(facts, ledger, label, row)) {
             let ending = row.ending.map(|ending| ending.to_string());
             found.fault(
                 Fault::Lost,
@@ -141,17 +140,29 @@ fn exited(ledger: &Ledger, label: &str, row: &ProcessRow, found: &mut Found) {
     }
 }
 
-fn notified(facts: &Facts, label: &str, row: &ProcessRow, found: &mut Found) {
+/// Somebody asked for it, or its sub-agent was interrupted while it waited for it.
+fn may_be_stopped(facts: &Facts, ledger: &Ledger, label: &str, row: &ProcessRow) -> bool {
+    let asked = ledger.to_be_killed.contains(label)
+        || ledger.processes_to_be_killed.contains(&row.id.to_string());
+    let delegation = row
+        .owner
+        .delegation
+        .and_then(|id| facts.delegations.get(&id));
+    asked || delegation.is_some_and(|delegation| delegation.state == DelegationState::Interrupted)
+}
+
+/// Once, and once more for each time it was adopted.
+fn notified(facts: &Facts, ledger: &Ledger, label: &str, row: &ProcessRow, found: &mut Found) {
     let wanted = match row.state {
         ProcessState::Lost => Kind::Lost,
         _ => Kind::Completed,
     };
     let of_it: Vec<_> = facts
-        .notifications
-        .values()
-        .filter(|one| one.source == Source::Process(row.id) && one.kind == wanted)
+        .of(Source::Process(row.id))
+        .filter(|one| one.kind == wanted)
         .collect();
     let id = row.id;
+    let adopted = ledger.adopted.get(&id.to_string()).copied().unwrap_or(0);
     match of_it.as_slice() {
         [] => found.fault(
             Fault::Lost,
@@ -162,6 +173,7 @@ fn notified(facts: &Facts, label: &str, row: &ProcessRow, found: &mut Found) {
             format!("{label} ({id}): {} is still {}", one.id, one.state.name()),
         ),
         [_] => {}
+        more if more.len() as u64 <= 1 + adopted => {}
         more => found.fault(
             Fault::Duplicated,
             format!("{label} ({id}) has {} notifications", more.len()),

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use homing_domain::ids::{LineageId, OutboxId, ProcessId, SessionId};
-use homing_domain::notification::State;
+use homing_domain::ids::{LineageId, NotificationId, OutboxId, SessionId};
+use homing_domain::notification::{Kind, State};
+use homing_domain::owner::Owner;
 use homing_domain::process::Ending;
+use homing_domain::session::Boundary;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{NotificationRow, OutboxState, Source};
 
@@ -16,30 +18,32 @@ use crate::programs::label_in;
 
 pub fn check(facts: &Facts, posts: &Posts, ledger: &Ledger, found: &mut Found) {
     let posted: BTreeSet<OutboxId> = posts.all.iter().filter_map(|post| post.outbox).collect();
-    let mut told: BTreeMap<ProcessId, u64> = BTreeMap::new();
-    for post in &posts.all {
+    let mut told: BTreeMap<NotificationId, u64> = BTreeMap::new();
+    for post in posts.items() {
         if let Says::Told { session, about } = &post.says {
-            for process in about {
-                *told.entry(*process).or_default() += 1;
-                one_result(facts, post, *process, *session, found);
+            for (source, notification) in about {
+                *told.entry(*notification).or_default() += 1;
+                one_result(facts, ledger, post, *source, *session, found);
             }
-            if let [process] = about.as_slice() {
-                content(facts, ledger, post, *process, found);
+            if let [(source, notification)] = about.as_slice() {
+                content(facts, ledger, post, *source, *notification, found);
             }
         }
     }
-    for (process, times) in &told {
+    for (notification, times) in &told {
         if *times > 1 {
             found.fault(
                 Fault::Duplicated,
-                format!("{process} was told {times} times"),
+                format!("{notification} was told {times} times"),
             );
         }
     }
     outbox(facts, &posted, found);
     for notification in facts.notifications.values() {
-        if notification.state == State::Delivered {
-            delivered(facts, notification, &posted, &told, found);
+        match notification.state {
+            State::Delivered => delivered(facts, notification, &posted, &told, found),
+            State::Noticed => noticed(facts, posts, notification, found),
+            State::Pending | State::Claimed | State::Held | State::Consumed | State::Dropped => {}
         }
     }
     not_after_the_end(facts, posts, found);
@@ -47,31 +51,72 @@ pub fn check(facts: &Facts, posts: &Posts, ledger: &Ledger, found: &mut Found) {
 
 fn one_result(
     facts: &Facts,
+    ledger: &Ledger,
     post: &Post,
-    process: ProcessId,
+    source: Source,
     session: SessionId,
     found: &mut Found,
 ) {
-    let Some(row) = facts.processes.get(&process) else {
-        return found.fault(Fault::Misrouted, format!("{process} was told and is none"));
+    let Some(owner) = facts.owner(source) else {
+        return found.fault(Fault::Misrouted, format!("{source:?} was told and is none"));
     };
-    if post.thread != facts.thread(row.owner.conversation) {
+    if post.thread != facts.thread(owner.conversation) {
         found.fault(
             Fault::Misrouted,
-            format!("{process} was told in thread {:?}", post.thread),
+            format!("{source:?} was told in thread {:?}", post.thread),
         );
     }
-    if facts.lineage_of(session) != Some(row.owner.lineage) {
+    if !is_of(facts, ledger, owner, source, session) {
         found.fault(
             Fault::Misrouted,
-            format!("{process} was told to {session}, which is not of its lineage"),
+            format!("{source:?} was told to {session}, which is not of its lineage"),
         );
     }
 }
 
-/// A post about one process holds its result.
-fn content(facts: &Facts, ledger: &Ledger, post: &Post, process: ProcessId, found: &mut Found) {
-    let Some(row) = facts.processes.get(&process) else {
+/// Whoever adopted it was its owner for a while, and so was whoever started it; the store knows the last of them.
+fn is_of(
+    facts: &Facts,
+    ledger: &Ledger,
+    owner: &Owner,
+    source: Source,
+    session: SessionId,
+) -> bool {
+    if facts.lineage_of(session) == Some(owner.lineage) {
+        return true;
+    }
+    let of_the_conversation = facts
+        .sessions
+        .get(&session)
+        .is_some_and(|session| session.conversation == owner.conversation);
+    is_adopted(ledger, source) && of_the_conversation
+}
+
+pub fn is_adopted(ledger: &Ledger, source: Source) -> bool {
+    match source {
+        Source::Process(process) => ledger.adopted.contains_key(&process.to_string()),
+        Source::Delegation(_) => false,
+    }
+}
+
+/// A post about the end of one process holds its result.
+fn content(
+    facts: &Facts,
+    ledger: &Ledger,
+    post: &Post,
+    source: Source,
+    notification: NotificationId,
+    found: &mut Found,
+) {
+    let Source::Process(process) = source else {
+        return;
+    };
+    let kind = facts.notifications.get(&notification).map(|row| row.kind);
+    let Some(row) = facts
+        .processes
+        .get(&process)
+        .filter(|_| kind == Some(Kind::Completed))
+    else {
         return;
     };
     let program = label_in(&row.command)
@@ -126,7 +171,7 @@ fn delivered(
     facts: &Facts,
     notification: &NotificationRow,
     posted: &BTreeSet<OutboxId>,
-    told: &BTreeMap<ProcessId, u64>,
+    told: &BTreeMap<NotificationId, u64>,
     found: &mut Found,
 ) {
     let items: Vec<_> = facts
@@ -144,18 +189,52 @@ fn delivered(
     let all_sent = items
         .iter()
         .all(|item| item.state == OutboxState::Sent && posted.contains(&item.id));
-    if let Source::Process(process) = notification.source
-        && all_sent
-        && !told.contains_key(&process)
-    {
+    if all_sent && !told.contains_key(&id) {
         found.fault(
             Fault::Lost,
-            format!("{id} is delivered and sent, and {process} is in no post"),
+            format!("{id} is delivered and sent, and is in no post"),
         );
     }
 }
 
-/// Once the answer to the `/new` that closed a lineage is posted, nothing of that lineage is.
+/// A notice is plain text in the thread that started the work; it names what it is about, once for each notification.
+fn noticed(facts: &Facts, posts: &Posts, notification: &NotificationRow, found: &mut Found) {
+    let (id, source) = (notification.id, notification.source);
+    let named = match source {
+        Source::Process(process) => format!("({process})"),
+        Source::Delegation(delegation) => format!("({delegation})"),
+    };
+    let thread = facts.thread(notification.conversation);
+    let notices = posts
+        .items()
+        .filter(|post| post.kind == OutgoingKind::Notice && post.text.contains(&named));
+    let (here, elsewhere): (Vec<&Post>, Vec<&Post>) =
+        notices.partition(|post| post.thread == thread);
+    let wanted = facts
+        .notifications
+        .values()
+        .filter(|one| one.state == State::Noticed && one.source == source)
+        .count();
+    if !elsewhere.is_empty() {
+        found.fault(
+            Fault::Misrouted,
+            format!("{id}: {named} was noticed in another thread"),
+        );
+    }
+    if here.len() < wanted {
+        found.fault(
+            Fault::FalseDelivered,
+            format!("{id} is noticed, and no notice names {named}"),
+        );
+    } else if here.len() > wanted {
+        found.fault(
+            Fault::Duplicated,
+            format!("{named} was noticed {} times", here.len()),
+        );
+    }
+}
+
+/// Once the answer to the command that closed a lineage is posted, nothing of that lineage is.
 fn not_after_the_end(facts: &Facts, posts: &Posts, found: &mut Found) {
     let mut closed: BTreeMap<LineageId, usize> = BTreeMap::new();
     for (index, post) in posts.all.iter().enumerate() {
@@ -184,16 +263,21 @@ fn not_after_the_end(facts: &Facts, posts: &Posts, found: &mut Found) {
     }
 }
 
-/// The lineage whose end this post confirms: the new session began in the transaction that closed it.
+/// The lineage whose end this post confirms: it names what was deleted, or the session that began in the transaction that closed it.
 fn confirmed_end(facts: &Facts, post: &Post) -> Option<LineageId> {
     if post.kind != OutgoingKind::Reply {
         return None;
     }
+    if let Some(session) = deleted_session(&post.text) {
+        return facts.lineage_of(session);
+    }
     let session = fresh_session(&post.text)?;
     let row = facts.sessions.get(&session)?;
     let ended = facts.lineages.values().find(|lineage| {
-        lineage.conversation == row.conversation
-            && lineage.closed.is_some_and(|(_, at)| at == row.started_at)
+        let at_once = lineage
+            .closed
+            .is_some_and(|(boundary, at)| boundary == Boundary::Reset && at == row.started_at);
+        lineage.conversation == row.conversation && at_once
     });
     ended.map(|lineage| lineage.id)
 }
@@ -201,6 +285,15 @@ fn confirmed_end(facts: &Facts, post: &Post) -> Option<LineageId> {
 /// The session that the answer to a `/new` names.
 pub fn fresh_session(text: &str) -> Option<SessionId> {
     text.strip_prefix("A fresh session: ")?
+        .split('.')
+        .next()?
+        .parse()
+        .ok()
+}
+
+/// The session that the answer to a `/delete` names.
+pub fn deleted_session(text: &str) -> Option<SessionId> {
+    text.strip_prefix("Deleted: ")?
         .split('.')
         .next()?
         .parse()

@@ -1,7 +1,7 @@
 //! The scripted agent: does what a message says, and answers with the message's label, its own session and the processes it speaks of.
 //!
-//! **Invariant:** every text of it begins with `answer <label> [<session>]` or `told [<session>] <process>…`, so that whoever reads what was
-//! posted knows whose it is without asking the gateway.
+//! **Invariant:** every text of it begins with `answer <label> [<session>]` or `told [<session>] <source>=<notification>…`, so that whoever reads
+//! what was posted knows whose it is without asking the gateway.
 
 use std::time::Duration;
 
@@ -18,18 +18,18 @@ use tokio_util::sync::CancellationToken;
 use super::Stall;
 use crate::programs::{Program, label_in};
 
-/// How long a `wait` waits.
-const WAIT: Duration = Duration::from_millis(400);
 const LOGGED: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub struct ScriptedAgent {
     stall: Option<Stall>,
+    /// How long a `wait` waits, by the gateway's clock.
+    wait: Duration,
 }
 
 impl ScriptedAgent {
-    pub fn new(stall: Option<Stall>) -> ScriptedAgent {
-        ScriptedAgent { stall }
+    pub fn new(stall: Option<Stall>, wait: Duration) -> ScriptedAgent {
+        ScriptedAgent { stall, wait }
     }
 
     async fn person(
@@ -45,9 +45,11 @@ impl ScriptedAgent {
             words.next().unwrap_or_default(),
         );
         let done = match verb {
-            "start" => start(rest, tools).await.map(|(_, said)| said),
-            "both" => start_and_wait(rest, tools).await,
-            "wait" | "kill" | "log" => use_one(verb, rest, tools).await,
+            "start" | "watch" => start(rest, tools).await.map(|(_, said)| said),
+            "both" => self.start_and_wait(rest, tools).await,
+            "delegate-run" => delegate("run", rest, tools).await,
+            "delegate-start" => delegate("start", rest, tools).await,
+            "wait" | "kill" | "log" => self.use_one(verb, rest, tools).await,
             _ => Ok("said".to_owned()),
         };
         let said = done.unwrap_or_else(|error| format!("refused: {error}"));
@@ -55,67 +57,108 @@ impl ScriptedAgent {
             text: format!("answer {label} [{session}] {said}"),
         })
     }
+
+    async fn start_and_wait(&self, words: &str, tools: &dyn Toolbox) -> Result<String, ToolError> {
+        let (process, said) = start(words, tools).await?;
+        let waited = self.wait_for(process, tools).await?;
+        Ok(format!("{said}, {waited}"))
+    }
+
+    async fn wait_for(&self, process: ProcessId, tools: &dyn Toolbox) -> Result<String, ToolError> {
+        let limit = self.wait;
+        let view = match tools.call(ToolCall::Wait { process, limit }).await? {
+            ToolAnswer::Process(view) | ToolAnswer::StillRunning(view) => view,
+            other => return Err(unexpected(&other)),
+        };
+        Ok(match view.ending {
+            Some(ending) => format!("waited for {process}: {ending}"),
+            None => format!("{process} still runs"),
+        })
+    }
+
+    async fn use_one(
+        &self,
+        verb: &str,
+        label: &str,
+        tools: &dyn Toolbox,
+    ) -> Result<String, ToolError> {
+        let Some(process) = find(label, tools).await? else {
+            return Ok(format!("there is no {label}"));
+        };
+        match verb {
+            "wait" => self.wait_for(process, tools).await,
+            "kill" => {
+                tools.call(ToolCall::Kill { process }).await?;
+                Ok(format!("killed {process}"))
+            }
+            _ => {
+                let (from, limit) = (LogFrom::Tail, LOGGED);
+                tools
+                    .call(ToolCall::Log {
+                        process,
+                        from,
+                        limit,
+                    })
+                    .await?;
+                Ok(format!("read {process}"))
+            }
+        }
+    }
 }
 
 async fn start(words: &str, tools: &dyn Toolbox) -> Result<(ProcessId, String), ToolError> {
-    let program = Program::parse(words)
-        .ok_or_else(|| ToolError::Refused(format!("`{words}` is no program")))?;
+    let program = program(words)?;
     let call = StartCall {
         command: program.command(),
         notify: true,
-        watch: Vec::new(),
-        window: None,
-        service: false,
-        input: false,
-        terminal: false,
+        watch: match program.matches {
+            0 => Vec::new(),
+            _ => vec![program.pattern()],
+        },
+        ..StartCall::default()
     };
     match tools.call(ToolCall::Start(call)).await? {
         ToolAnswer::Started { process } => {
             Ok((process, format!("started {} {process}", program.label())))
         }
-        other => Err(ToolError::Refused(format!("{other:?}"))),
+        other => Err(unexpected(&other)),
     }
 }
 
-async fn start_and_wait(words: &str, tools: &dyn Toolbox) -> Result<String, ToolError> {
-    let (process, said) = start(words, tools).await?;
-    let waited = wait(process, tools).await?;
-    Ok(format!("{said}, {waited}"))
+fn program(words: &str) -> Result<Program, ToolError> {
+    Program::parse(words).ok_or_else(|| ToolError::Refused(format!("`{words}` is no program")))
 }
 
-async fn wait(process: ProcessId, tools: &dyn Toolbox) -> Result<String, ToolError> {
-    let limit = WAIT;
-    let view = match tools.call(ToolCall::Wait { process, limit }).await? {
-        ToolAnswer::Process(view) | ToolAnswer::StillRunning(view) => view,
-        other => return Err(ToolError::Refused(format!("{other:?}"))),
-    };
-    Ok(match view.ending {
-        Some(ending) => format!("waited for {process}: {ending}"),
-        None => format!("{process} still runs"),
-    })
+fn unexpected(answer: &ToolAnswer) -> ToolError {
+    ToolError::Refused(format!("{answer:?}"))
 }
 
-async fn use_one(verb: &str, label: &str, tools: &dyn Toolbox) -> Result<String, ToolError> {
-    let Some(process) = find(label, tools).await? else {
-        return Ok(format!("there is no {label}"));
-    };
-    match verb {
-        "wait" => wait(process, tools).await,
-        "kill" => {
-            tools.call(ToolCall::Kill { process }).await?;
-            Ok(format!("killed {process}"))
+/// The task says how, and what.
+async fn delegate(how: &str, words: &str, tools: &dyn Toolbox) -> Result<String, ToolError> {
+    let program = program(words)?;
+    let task = format!("{how} {words}");
+    match tools
+        .call(ToolCall::Delegate { task, window: None })
+        .await?
+    {
+        ToolAnswer::Delegated { delegation } => {
+            Ok(format!("delegated {} {delegation}", program.label()))
         }
-        _ => {
-            let (from, limit) = (LogFrom::Tail, LOGGED);
-            tools
-                .call(ToolCall::Log {
-                    process,
-                    from,
-                    limit,
-                })
-                .await?;
-            Ok(format!("read {process}"))
-        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// What a sub-agent does, and its result.
+async fn delegated(task: &str, tools: &dyn Toolbox) -> Result<String, ToolError> {
+    let (how, words) = task.split_once(' ').unwrap_or((task, ""));
+    if how == "start" {
+        return start(words, tools).await.map(|(_, said)| said);
+    }
+    let program = program(words)?;
+    let command = program.command();
+    match tools.call(ToolCall::Run { command }).await? {
+        ToolAnswer::Ran { ending, .. } => Ok(format!("ran {}: {ending}", program.label())),
+        other => Err(unexpected(&other)),
     }
 }
 
@@ -130,20 +173,20 @@ async fn find(label: &str, tools: &dyn Toolbox) -> Result<Option<ProcessId>, Too
 }
 
 fn background(session: SessionId, items: &[AboutItem], plain: &str) -> TurnAnswer {
-    let about: Vec<String> = items.iter().map(|item| source(item.source)).collect();
+    let about: Vec<String> = items.iter().map(about).collect();
     let mut text = format!("told [{session}] {}", about.join(" "));
     // One result fits into one message whole.
     if items.len() == 1 {
         text.push('\n');
-        text.extend(plain.chars().take(1_500));
+        text.extend(plain.chars().take(3_000));
     }
     TurnAnswer { text }
 }
 
-fn source(source: Source) -> String {
-    match source {
-        Source::Process(id) => id.to_string(),
-        Source::Delegation(id) => id.to_string(),
+fn about(item: &AboutItem) -> String {
+    match item.source {
+        Source::Process(id) => format!("{id}={}", item.notification),
+        Source::Delegation(id) => format!("{id}={}", item.notification),
     }
 }
 
@@ -174,7 +217,9 @@ impl Agent for ScriptedAgent {
             TurnAbout::Background { items, plain, .. } => {
                 Ok(background(request.session, items, plain))
             }
-            TurnAbout::Delegated { .. } => Err(AgentError::Failed("nobody delegates here".into())),
+            TurnAbout::Delegated { task, .. } => Ok(TurnAnswer {
+                text: delegated(task, &*tools).await?,
+            }),
         }
     }
 

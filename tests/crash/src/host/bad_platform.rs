@@ -16,7 +16,12 @@ const VERY_LATE: Duration = Duration::from_millis(400);
 pub fn concerns(planted: Planted) -> bool {
     matches!(
         planted,
-        Planted::ConfirmBeforeSend | Planted::BesideTheOutbox | Planted::OtherThread
+        Planted::ConfirmBeforeSend
+            | Planted::BesideTheOutbox
+            | Planted::OtherThread
+            | Planted::UnmarkedRepeat
+            | Planted::BlindSearch
+            | Planted::WindowForgotten
     )
 }
 
@@ -64,12 +69,23 @@ impl Platform for Bad {
                 outgoing.origin.thread = Some("1".into());
                 Ok(nowhere(self.inner.send(outgoing).await?.message))
             }
+            Planted::UnmarkedRepeat => {
+                outgoing.may_repeat = false;
+                self.inner.send(outgoing).await
+            }
+            Planted::WindowForgotten if background => {
+                outgoing.window = None;
+                self.inner.send(outgoing).await
+            }
             _ => self.inner.send(outgoing).await,
         }
     }
 
     async fn look_up(&self, outgoing: &Outgoing) -> Result<Option<Receipt>, SendError> {
-        self.inner.look_up(outgoing).await
+        match self.planted {
+            Planted::BlindSearch => Ok(None),
+            _ => self.inner.look_up(outgoing).await,
+        }
     }
     async fn take_back(&self, receipt: &Receipt) -> Result<(), SendError> {
         self.inner.take_back(receipt).await

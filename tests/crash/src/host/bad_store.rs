@@ -1,4 +1,4 @@
-//! Stores that answer too early, or write in two steps what is one.
+//! Stores that answer too early, write in two steps what is one, write something else, or do not tell what they know.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
+use homing_domain::notification::Kind;
 use homing_domain::origin::Origin;
 use homing_domain::time::Timestamp;
 use homing_ports::IdSource;
@@ -26,6 +27,11 @@ pub fn concerns(planted: Planted) -> bool {
             | Planted::StartBeforeRow
             | Planted::EndInTwoSteps
             | Planted::FreshIdAfterCrash
+            | Planted::ClosedWindowOwns
+            | Planted::DelegationEndsTwice
+            | Planted::InterruptedAsFinished
+            | Planted::MatchesDroppedAtExit
+            | Planted::ResetOfLiveWork
     )
 }
 
@@ -36,6 +42,8 @@ pub struct Bad {
     planted: Planted,
     /// Held by a commit that is late: the order stays.
     order: Arc<Mutex<()>>,
+    /// Windows that were closed, as they were.
+    closed: Arc<Mutex<Vec<WindowRow>>>,
 }
 
 impl Bad {
@@ -45,6 +53,7 @@ impl Bad {
             ids,
             planted,
             order: Arc::default(),
+            closed: Arc::default(),
         }
     }
 
@@ -122,7 +131,79 @@ impl Bad {
         ])
     }
 
+    /// What is written instead of a change.
+    fn instead(&self, change: Change) -> Vec<Change> {
+        match (self.planted, change) {
+            (
+                Planted::DelegationEndsTwice,
+                Change::AddNotification {
+                    notification,
+                    source: source @ Source::Delegation(_),
+                    kind,
+                    sequence,
+                    content,
+                    more,
+                },
+            ) => {
+                let one = |notification, sequence| Change::AddNotification {
+                    notification,
+                    source,
+                    kind,
+                    sequence,
+                    content: content.clone(),
+                    more,
+                };
+                vec![
+                    one(notification, sequence),
+                    one(self.ids.next::<NotificationId>(), sequence + 1),
+                ]
+            }
+            (
+                Planted::InterruptedAsFinished,
+                Change::EndDelegation {
+                    delegation, result, ..
+                },
+            ) => vec![Change::EndDelegation {
+                delegation,
+                state: DelegationState::Finished,
+                result,
+            }],
+            (
+                Planted::MatchesDroppedAtExit,
+                Change::AddNotification {
+                    notification,
+                    source,
+                    kind: kind @ Kind::Completed,
+                    sequence,
+                    ..
+                },
+            ) => vec![Change::AddNotification {
+                notification,
+                source,
+                kind,
+                sequence,
+                content: String::new(),
+                more: 0,
+            }],
+            (_, change) => vec![change],
+        }
+    }
+
+    async fn remember_what_is_closed(&self, commit: &Commit) -> StoreResult<()> {
+        for change in &commit.changes {
+            if let Change::CloseWindow { window } = change
+                && let Some(row) = self.inner.window(*window).await?
+            {
+                self.closed.lock().await.push(row);
+            }
+        }
+        Ok(())
+    }
+
     async fn commit_badly(&self, mut commit: Commit) -> StoreResult<Committed> {
+        if self.planted == Planted::ClosedWindowOwns {
+            self.remember_what_is_closed(&commit).await?;
+        }
         if self.is_answered_early(&commit) {
             self.later(commit).await;
             return Ok(Committed::Done);
@@ -140,7 +221,32 @@ impl Bad {
                 }
                 self.inner.commit(Commit { changes, ..commit }).await
             }
-            _ => self.inner.commit(commit).await,
+            _ => {
+                let changes = std::mem::take(&mut commit.changes);
+                commit.changes = changes
+                    .into_iter()
+                    .flat_map(|change| self.instead(change))
+                    .collect();
+                self.inner.commit(commit).await
+            }
+        }
+    }
+
+    async fn known_open_windows(
+        &self,
+        conversation: ConversationId,
+    ) -> StoreResult<Vec<WindowRow>> {
+        let mut open = self.inner.open_windows(conversation).await?;
+        let closed = self.closed.lock().await;
+        let here = closed.iter().filter(|row| row.conversation == conversation);
+        open.extend(here.cloned());
+        Ok(open)
+    }
+
+    async fn known_live_processes(&self, lineage: LineageId) -> StoreResult<Vec<ProcessRow>> {
+        match self.planted {
+            Planted::ResetOfLiveWork => Ok(Vec::new()),
+            _ => self.inner.live_processes(lineage).await,
         }
     }
 }
@@ -178,6 +284,15 @@ macro_rules! passed_on {
     ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
         #[async_trait]
         impl Queries for Bad {
+            async fn open_windows(
+                &self,
+                conversation: ConversationId,
+            ) -> StoreResult<Vec<WindowRow>> {
+                self.known_open_windows(conversation).await
+            }
+            async fn live_processes(&self, lineage: LineageId) -> StoreResult<Vec<ProcessRow>> {
+                self.known_live_processes(lineage).await
+            }
             $(async fn $name(&self, $($argument: $type),*) -> StoreResult<$answer> {
                 self.inner.$name($($argument),*).await
             })*
@@ -199,7 +314,6 @@ passed_on! {
     running_turns(conversation: ConversationId) -> Vec<TurnRow>;
     process(id: ProcessId) -> Option<ProcessRow>;
     processes(conversation: ConversationId, limit: u32) -> Vec<ProcessRow>;
-    live_processes(lineage: LineageId) -> Vec<ProcessRow>;
     all_live_processes() -> Vec<ProcessRow>;
     recent_processes(limit: u32) -> Vec<ProcessRow>;
     notification(id: NotificationId) -> Option<NotificationRow>;
@@ -211,7 +325,6 @@ passed_on! {
     outbox_of_turn(turn: TurnId) -> Vec<OutboxRow>;
     outbox(conversation: ConversationId, limit: u32) -> Vec<OutboxRow>;
     window(id: WindowId) -> Option<WindowRow>;
-    open_windows(conversation: ConversationId) -> Vec<WindowRow>;
     delegations(conversation: ConversationId, limit: u32) -> Vec<DelegationRow>;
     delegation(id: DelegationId) -> Option<DelegationRow>;
     running_delegations(lineage: LineageId) -> Vec<DelegationRow>;

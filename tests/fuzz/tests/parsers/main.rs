@@ -4,7 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod danger;
 mod lines;
+mod markup;
+mod models;
 mod names;
 mod records;
 mod scenarios;

@@ -23,6 +23,7 @@ const REPEATED: usize = 1_500;
 #[derive(Debug)]
 pub struct ScriptedAgent {
     slow_background_turns: bool,
+    slow_turns: bool,
     script: Mutex<Script>,
     /// Turns that stay running because they were told to.
     lingering: Mutex<Vec<SessionKey>>,
@@ -51,13 +52,18 @@ struct HeldDelegation {
 }
 
 impl ScriptedAgent {
-    pub fn new(slow_background_turns: bool, labels: Vec<(ProcessId, String)>) -> ScriptedAgent {
+    pub fn new(
+        slow_background_turns: bool,
+        slow_turns: bool,
+        labels: Vec<(ProcessId, String)>,
+    ) -> ScriptedAgent {
         let script = Script {
             labels: labels.into_iter().collect(),
             ..Script::default()
         };
         ScriptedAgent {
             slow_background_turns,
+            slow_turns,
             script: Mutex::new(script),
             lingering: Mutex::default(),
         }
@@ -200,14 +206,22 @@ impl ScriptedAgent {
         };
         super::say(&Line::Turn(report)).map_err(|error| AgentError::Failed(error.to_string()))?;
         if self.slow_background_turns {
-            let _lingers = Lingers::new(&self.lingering, &request.key);
-            cancel.cancelled().await;
-            return Err(AgentError::Cancelled);
+            return self.never_end(&request.key, cancel).await;
         }
         let names: Vec<String> = items.iter().map(|item| self.named(item.source)).collect();
         Ok(TurnAnswer {
             text: format!("About {}:\n{}", names.join(", "), cut(plain)),
         })
+    }
+
+    async fn never_end(
+        &self,
+        at: &SessionKey,
+        cancel: &CancellationToken,
+    ) -> Result<TurnAnswer, AgentError> {
+        let _lingers = Lingers::new(&self.lingering, at);
+        cancel.cancelled().await;
+        Err(AgentError::Cancelled)
     }
 
     fn named(&self, one: Source) -> String {
@@ -271,6 +285,8 @@ impl Agent for ScriptedAgent {
             TurnAbout::Person { text, .. } => {
                 if self.is_to_be_held(&request.key, text) {
                     self.stay(&request.key, tools, &cancel).await?;
+                } else if self.slow_turns {
+                    return self.never_end(&request.key, &cancel).await;
                 }
                 Ok(TurnAnswer {
                     text: format!("You said: {}", cut(text)),

@@ -1,6 +1,7 @@
 //! The real processes, and which of them somebody asked to end: a scenario waits for those.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,13 +18,16 @@ use tokio::sync::mpsc;
 pub struct Recorded {
     inner: ShimProcesses,
     kill_asked: Mutex<BTreeSet<ProcessId>>,
+    refusals: AtomicU32,
 }
 
 impl Recorded {
-    pub fn new(inner: ShimProcesses) -> Recorded {
+    /// The first `refusals` kills are not taken, as by a supervisor that does not read.
+    pub fn new(inner: ShimProcesses, refusals: u32) -> Recorded {
         Recorded {
             inner,
             kill_asked: Mutex::default(),
+            refusals: AtomicU32::new(refusals),
         }
     }
 
@@ -60,6 +64,16 @@ impl Processes for Recorded {
         self.inner.tail(process, limit).await
     }
     async fn kill(&self, process: ProcessId, grace: Duration) -> Result<KillOutcome, ProcessError> {
+        let less = |left: u32| left.checked_sub(1);
+        let refused = self
+            .refusals
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+        if refused.is_ok() {
+            return Err(ProcessError::Folder {
+                process,
+                source: std::io::Error::other("its supervisor does not read"),
+            });
+        }
         let outcome = self.inner.kill(process, grace).await?;
         if outcome == KillOutcome::Asked {
             self.kill_asked

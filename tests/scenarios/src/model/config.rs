@@ -24,6 +24,10 @@ pub struct Config {
 pub struct Configured {
     pub gateway: Settings,
     pub slow_background_turns: bool,
+    /// Turns of people that never end by themselves, whichever gateway runs them.
+    pub slow_turns: bool,
+    /// Kills that the supervisors do not take, of each gateway.
+    pub refused_kills: u32,
     pub per_user_in_groups: Option<bool>,
     pub per_user_in_threads: Option<bool>,
 }
@@ -37,6 +41,8 @@ impl Config {
         let mut all = Configured {
             gateway: base,
             slow_background_turns: false,
+            slow_turns: false,
+            refused_kills: 0,
             per_user_in_groups: None,
             per_user_in_threads: None,
         };
@@ -113,6 +119,13 @@ fn set(all: &mut Configured, name: &str, value: &Value) -> Result<(), String> {
         }
         "sessions.per_user_in_threads" | "keys.per_user_in_threads" | "per_user_in_threads" => {
             all.per_user_in_threads = Some(yes_or_no(value)?)
+        }
+        "test.slow_turns" => all.slow_turns = yes_or_no(value)?,
+        "test.refused_kills" => {
+            all.refused_kills = value
+                .as_u64()
+                .and_then(|count| count.try_into().ok())
+                .ok_or_else(|| format!("{value} is not a count"))?;
         }
         "test.slow_background_turns" => all.slow_background_turns = yes_or_no(value)?,
         _ => return Err("there is no such setting".into()),

@@ -78,6 +78,17 @@ impl After {
         }
     }
 
+    /// Where the item stands then.
+    pub fn state(&self) -> OutboxState {
+        match self {
+            After::Sent { .. } => OutboxState::Sent,
+            After::Again { .. } => OutboxState::Queued,
+            After::Uncertain { .. } => OutboxState::Uncertain,
+            After::Cancelled { .. } => OutboxState::Cancelled,
+            After::Dead { .. } => OutboxState::Dead,
+        }
+    }
+
     pub fn change(&self, outbox: OutboxId, attempt: u32) -> Change {
         match self.clone() {
             After::Sent { message } => Change::Sent {

@@ -1,0 +1,143 @@
+//! What a call of a model comes to.
+
+use std::time::Duration;
+
+use super::message::{AssistantMessage, ChatMessage, Reasoning, ToolCall};
+
+/// What is heard of an answer while it comes. Nothing of it counts before [`Client::chat`](super::Client::chat) has returned it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Text(String),
+    Reasoning(String),
+    ToolCallStarted {
+        name: String,
+    },
+    /// The model is asked again, or another one is, after the wait.
+    Retrying {
+        /// For a person.
+        why: String,
+        wait: Duration,
+        model: String,
+    },
+    /// What was heard so far is void: the answer begins anew.
+    Restarted,
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// May be empty.
+    pub text: String,
+    pub reasoning: Option<Reasoning>,
+    /// In the model's order.
+    pub tool_calls: Vec<ToolCall>,
+    pub finish: Finish,
+    /// Some servers do not say.
+    pub usage: Option<Usage>,
+    /// As the server calls it; else as it was asked for.
+    pub model: String,
+    pub timings: Timings,
+}
+
+impl Completion {
+    /// The answer as a message of the next request; `None` if it said and called nothing, because a server would refuse that.
+    pub fn message(&self) -> Option<ChatMessage> {
+        let text = (!self.text.is_empty()).then(|| self.text.clone());
+        if text.is_none() && self.tool_calls.is_empty() {
+            return None;
+        }
+        Some(ChatMessage::Assistant(AssistantMessage {
+            text,
+            tool_calls: self.tool_calls.clone(),
+            reasoning: self.reasoning.clone(),
+        }))
+    }
+}
+
+/// Why the model ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finish {
+    Stop,
+    /// It ran into a limit. Its last call may be cut off; its arguments are then no JSON.
+    Length,
+    /// There is a call, whatever word the server used.
+    ToolCalls,
+    ContentFilter,
+    Other(String),
+}
+
+/// Tokens of one answer, as the server counted them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    pub prompt: u64,
+    /// With the reasoning.
+    pub completion: u64,
+    /// Of the prompt, read before. `None`: not said.
+    pub cached: Option<u64>,
+    /// Of the completion. `None`: not said.
+    pub reasoning: Option<u64>,
+}
+
+/// Of the attempt that succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timings {
+    /// From the request to the first text, reasoning or call. `None`: there was none.
+    pub first_token: Option<Duration>,
+    pub total: Duration,
+    /// How often a model was asked, this time included.
+    pub attempts: u32,
+}
+
+/// What several answers used together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UsageTotal {
+    pub answers: u64,
+    /// Answers whose usage nobody knows: they are not in the sums.
+    pub unknown: u64,
+    pub prompt: u64,
+    pub completion: u64,
+    pub cached: u64,
+}
+
+impl UsageTotal {
+    pub fn add(&mut self, usage: Option<Usage>) {
+        self.answers += 1;
+        let Some(usage) = usage else {
+            self.unknown += 1;
+            return;
+        };
+        self.prompt = self.prompt.saturating_add(usage.prompt);
+        self.completion = self.completion.saturating_add(usage.completion);
+        self.cached = self.cached.saturating_add(usage.cached.unwrap_or(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_unknown_usage_are_counted_and_not_as_zero_tokens() {
+        let mut total = UsageTotal::default();
+        let usage = Usage {
+            prompt: 10,
+            completion: 3,
+            cached: Some(8),
+            reasoning: None,
+        };
+        total.add(Some(usage));
+        total.add(None);
+        total.add(Some(Usage {
+            cached: None,
+            ..usage
+        }));
+        let wanted = UsageTotal {
+            answers: 3,
+            unknown: 1,
+            prompt: 20,
+            completion: 6,
+            cached: 8,
+        };
+        assert_eq!(total, wanted);
+    }
+}

@@ -1,0 +1,196 @@
+//! One command with its arguments, as the rules see it.
+
+use std::rc::Rc;
+
+use super::Rule;
+use super::paths::{self, Place};
+use super::shell::HOLE;
+
+/// A word after expansion. Where its text only exists at run time, it has a [`HOLE`].
+#[derive(Debug, Clone, Default)]
+pub(super) struct Argument {
+    pub text: String,
+    /// Has unquoted `*`, `?` or `[`.
+    pub glob: bool,
+    /// One of several that a loop goes through: known as an argument, not as a command.
+    pub one_of_many: bool,
+    /// It is `<(…)`: what reads it reads this.
+    pub file: Option<Flow>,
+}
+
+impl Argument {
+    pub fn new(text: impl Into<String>) -> Argument {
+        Argument {
+            text: text.into(),
+            ..Argument::default()
+        }
+    }
+
+    pub fn unknown() -> Argument {
+        Argument::new(HOLE)
+    }
+
+    pub fn is_exact(&self) -> bool {
+        !self.text.contains(HOLE)
+    }
+}
+
+/// What comes out of a command and goes into the next.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Flow {
+    /// There is something to be read at all.
+    pub piped: bool,
+    /// What it is, word by word.
+    pub text: Option<Rc<str>>,
+    /// It came from the network.
+    pub remote: bool,
+    /// There is a key or a password in it.
+    pub secret: bool,
+}
+
+impl Flow {
+    pub fn text(text: &str) -> Flow {
+        Flow {
+            piped: true,
+            text: Some(text.into()),
+            ..Flow::default()
+        }
+    }
+
+    /// Something comes, and nothing is known of it.
+    pub fn unknown() -> Flow {
+        Flow {
+            piped: true,
+            ..Flow::default()
+        }
+    }
+
+    pub fn and(self, other: Flow) -> Flow {
+        Flow {
+            piped: self.piped || other.piped,
+            text: match (self.text, other.text) {
+                (None, text) if !self.piped => text,
+                (text, None) if !other.piped => text,
+                _ => None,
+            },
+            remote: self.remote || other.remote,
+            secret: self.secret || other.secret,
+        }
+    }
+}
+
+/// What the rules have to say about a command.
+#[derive(Debug, Default)]
+pub(super) struct Findings(pub Vec<(Rule, String)>);
+
+impl Findings {
+    pub fn add(&mut self, rule: Rule, why: impl Into<String>) {
+        self.0.push((rule, why.into()));
+    }
+
+    pub fn add_if(&mut self, holds: bool, rule: Rule, why: &str) {
+        if holds {
+            self.add(rule, why);
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    /// Without its folder, in lower case.
+    pub name: &'a str,
+    /// Without the name.
+    pub arguments: &'a [Argument],
+    pub input: &'a Flow,
+    pub folder: Option<&'a str>,
+}
+
+impl<'a> Call<'a> {
+    pub fn texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.arguments.iter().map(|argument| argument.text.as_str())
+    }
+
+    pub fn first(&self) -> &'a str {
+        self.arguments
+            .first()
+            .map_or("", |argument| argument.text.as_str())
+    }
+
+    pub fn has(&self, word: &str) -> bool {
+        self.texts().any(|text| text == word)
+    }
+
+    pub fn has_any(&self, words: &[&str]) -> bool {
+        self.texts().any(|text| words.contains(&text))
+    }
+
+    /// Arguments before `--`.
+    fn options(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.texts()
+            .take_while(|text| *text != "--")
+            .filter(|text| text.starts_with('-'))
+    }
+
+    /// `-x`, also among others as in `-vx`.
+    pub fn short(&self, letter: char) -> bool {
+        self.options()
+            .any(|option| !option.starts_with("--") && option.contains(letter))
+    }
+
+    /// `--name`, `--name=value`, and what is short for it.
+    pub fn long(&self, name: &str) -> bool {
+        self.options().any(|option| {
+            let Some(word) = option.strip_prefix("--") else {
+                return false;
+            };
+            let word = word.split('=').next().unwrap_or_default();
+            !word.is_empty() && (word == name || word.len() >= 3 && name.starts_with(word))
+        })
+    }
+
+    /// Arguments that are no options.
+    pub fn operands(&self) -> impl Iterator<Item = &'a Argument> + use<'a> {
+        let mut all = false;
+        self.arguments.iter().filter(move |argument| {
+            if all || !argument.text.starts_with('-') || argument.text == "-" {
+                return true;
+            }
+            all = argument.text == "--";
+            false
+        })
+    }
+
+    pub fn operand(&self, index: usize) -> &'a str {
+        self.operands()
+            .nth(index)
+            .map_or("", |argument| argument.text.as_str())
+    }
+
+    /// The value of `-x value`, `-xvalue`, `--name value` or `--name=value`, each time it is given.
+    pub fn values(&self, names: &[&str]) -> Vec<&'a str> {
+        let mut values = Vec::new();
+        let mut texts = self.texts();
+        while let Some(text) = texts.next() {
+            for name in names {
+                let Some(rest) = text.strip_prefix(name) else {
+                    continue;
+                };
+                if rest.is_empty() {
+                    values.extend(texts.next());
+                } else if let Some(value) = rest.strip_prefix('=') {
+                    values.push(value);
+                } else if !name.starts_with("--") {
+                    values.push(rest);
+                } else {
+                    continue;
+                }
+                break;
+            }
+        }
+        values
+    }
+
+    pub fn place(&self, text: &str) -> Place {
+        paths::place(&paths::normal(text, self.folder))
+    }
+}

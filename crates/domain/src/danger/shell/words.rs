@@ -1,0 +1,436 @@
+//! Words: quotes, expansions, substitutions, here-documents.
+
+use super::{DEEPEST, HOLE, Piece, Trouble, Word};
+
+pub(super) struct Reader<'a> {
+    pub text: &'a str,
+    pub at: usize,
+    pub depth: usize,
+    /// Here-documents that begin after the line that is being read.
+    pub waiting: Vec<Waiting>,
+    pub bodies: Vec<Word>,
+}
+
+pub(super) struct Waiting {
+    pub body: usize,
+    pub delimiter: String,
+    pub quoted: bool,
+    pub strip_tabs: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(text: &'a str, depth: usize) -> Reader<'a> {
+        Reader {
+            text,
+            at: 0,
+            depth,
+            waiting: Vec::new(),
+            bodies: Vec::new(),
+        }
+    }
+
+    pub fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    pub fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    pub fn take(&mut self, sign: &str) -> bool {
+        let found = self.rest().starts_with(sign);
+        if found {
+            self.at += sign.len();
+        }
+        found
+    }
+
+    pub fn deeper<T>(
+        &mut self,
+        read: impl FnOnce(&mut Reader<'a>) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        if self.depth >= DEEPEST {
+            return Err(Trouble::TooDeep);
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Spaces, tabs, continued lines and comments.
+    pub fn skip_blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t') => self.at += 1,
+                Some(b'\r') if self.rest().starts_with("\r\n") => self.at += 1,
+                Some(b'\\') if self.rest().starts_with("\\\n") => self.at += 2,
+                Some(b'#') => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
+                _ => return,
+            }
+        }
+    }
+
+    /// The end of a line, and the here-documents that were announced on it.
+    pub fn newline(&mut self) -> Result<(), Trouble> {
+        self.at += 1;
+        for waiting in std::mem::take(&mut self.waiting) {
+            self.here_document(&waiting)?;
+        }
+        Ok(())
+    }
+
+    fn here_document(&mut self, waiting: &Waiting) -> Result<(), Trouble> {
+        let mut content = String::new();
+        while self.at < self.text.len() {
+            let rest = self.rest();
+            let line = &rest[..rest.find('\n').map_or(rest.len(), |end| end + 1)];
+            self.at += line.len();
+            let line = if waiting.strip_tabs {
+                line.trim_start_matches('\t')
+            } else {
+                line
+            };
+            if line.trim_end_matches(['\n', '\r']) == waiting.delimiter {
+                break;
+            }
+            content.push_str(line);
+        }
+        let pieces = if waiting.quoted {
+            vec![Piece::Text {
+                text: content,
+                quoted: true,
+            }]
+        } else {
+            self.within(&content, |reader| reader.expansions(None))?
+        };
+        if let Some(body) = self.bodies.get_mut(waiting.body) {
+            body.pieces = pieces;
+        }
+        Ok(())
+    }
+
+    /// Reads another text with a reader of its own.
+    fn within<T>(
+        &mut self,
+        text: &str,
+        read: impl FnOnce(&mut Reader<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        if self.depth >= DEEPEST {
+            return Err(Trouble::TooDeep);
+        }
+        let mut inner = Reader::new(text, self.depth + 1);
+        inner.bodies = std::mem::take(&mut self.bodies);
+        let result = read(&mut inner);
+        self.bodies = inner.bodies;
+        result
+    }
+
+    /// A word; `None` if none begins here.
+    pub fn word(&mut self) -> Result<Option<Word>, Trouble> {
+        let mut pieces = Vec::new();
+        let mut begun = false;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'<' | b'>' if self.rest()[1..].starts_with('(') => {
+                    self.at += 2;
+                    let list = self.deeper(Reader::substitution)?;
+                    pieces.push(Piece::File { list });
+                }
+                b'(' if begun && ends_with_equals(&pieces) => {
+                    self.at += 1;
+                    let inside = self.deeper(Reader::array)?;
+                    pieces.push(variable("", true, inside, false));
+                }
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => break,
+                b'\r' if self.rest().starts_with("\r\n") => break,
+                b'\\' => self.escaped(&mut pieces),
+                b'\'' => self.single_quoted(&mut pieces)?,
+                b'"' => self.double_quoted(&mut pieces)?,
+                b'`' => pieces.push(self.backquoted(false)?),
+                b'$' => self.dollar(&mut pieces, false)?,
+                _ => self.plain(&mut pieces, false),
+            }
+            begun = true;
+        }
+        Ok(begun.then_some(Word { pieces }))
+    }
+
+    /// `(a b c)` after a `name=`.
+    fn array(&mut self) -> Result<Vec<Piece>, Trouble> {
+        let mut inside = Vec::new();
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                None => return Err(Trouble::Open),
+                Some(b'\n') => self.newline()?,
+                Some(b')') => {
+                    self.at += 1;
+                    return Ok(inside);
+                }
+                Some(_) => inside.extend(self.word()?.ok_or(Trouble::Misplaced)?.pieces),
+            }
+        }
+    }
+
+    fn escaped(&mut self, pieces: &mut Vec<Piece>) {
+        self.at += 1;
+        let Some(character) = self.rest().chars().next() else {
+            return push(pieces, "\\", true);
+        };
+        self.at += character.len_utf8();
+        if character != '\n' {
+            push(pieces, character.encode_utf8(&mut [0; 4]), true);
+        }
+    }
+
+    fn single_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
+        self.at += 1;
+        let end = self.rest().find('\'').ok_or(Trouble::OpenQuote)?;
+        push(pieces, &self.rest()[..end], true);
+        self.at += end + 1;
+        Ok(())
+    }
+
+    fn double_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
+        self.at += 1;
+        push(pieces, "", true);
+        pieces.extend(self.deeper(|reader| reader.expansions(Some(b'"')))?);
+        Ok(())
+    }
+
+    /// Text with expansions up to `end`, which is taken; without one, all of it.
+    fn expansions(&mut self, end: Option<u8>) -> Result<Vec<Piece>, Trouble> {
+        let mut pieces = Vec::new();
+        while let Some(byte) = self.peek() {
+            match byte {
+                _ if Some(byte) == end => {
+                    self.at += 1;
+                    return Ok(pieces);
+                }
+                b'\\' => match self.text.as_bytes().get(self.at + 1) {
+                    Some(b'\n') => self.at += 2,
+                    Some(b'$' | b'`' | b'"' | b'\\' | b'}') => self.escaped(&mut pieces),
+                    _ => {
+                        push(&mut pieces, "\\", true);
+                        self.at += 1;
+                    }
+                },
+                b'`' => pieces.push(self.backquoted(true)?),
+                b'$' => self.dollar(&mut pieces, true)?,
+                // Inside of `${…}` quotes mean what they always do.
+                b'\'' if end == Some(b'}') => self.single_quoted(&mut pieces)?,
+                b'"' if end == Some(b'}') => self.double_quoted(&mut pieces)?,
+                _ => self.plain(&mut pieces, true),
+            }
+        }
+        match end {
+            None => Ok(pieces),
+            Some(b'"') => Err(Trouble::OpenQuote),
+            Some(_) => Err(Trouble::Open),
+        }
+    }
+
+    /// Characters that mean nothing, and holes.
+    fn plain(&mut self, pieces: &mut Vec<Piece>, quoted: bool) {
+        let rest = self.rest();
+        let length = rest
+            .find(|character: char| SPECIAL.contains(&character) || character == HOLE)
+            .unwrap_or(rest.len());
+        if length > 0 {
+            push(pieces, &rest[..length], quoted);
+            self.at += length;
+        } else if rest.starts_with(HOLE) {
+            pieces.push(Piece::Hole);
+            self.at += HOLE.len_utf8();
+        } else {
+            push(pieces, &rest[..1], quoted);
+            self.at += 1;
+        }
+    }
+
+    fn backquoted(&mut self, quoted: bool) -> Result<Piece, Trouble> {
+        self.at += 1;
+        let mut source = String::new();
+        loop {
+            let rest = self.rest();
+            let length = rest.find(['`', '\\']).ok_or(Trouble::Open)?;
+            source.push_str(&rest[..length]);
+            self.at += length + 1;
+            if rest[length..].starts_with('`') {
+                break;
+            }
+            match self.peek() {
+                Some(escaped @ (b'`' | b'\\' | b'$')) => {
+                    source.push(char::from(escaped));
+                    self.at += 1;
+                }
+                Some(b'"') if quoted => {
+                    source.push('"');
+                    self.at += 1;
+                }
+                _ => source.push('\\'),
+            }
+        }
+        let mut list = Vec::new();
+        self.within(&source, |reader| reader.script(&mut list))?;
+        Ok(Piece::Output { list })
+    }
+
+    fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Result<(), Trouble> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'(') if self.take("((") => {
+                let inside = self.deeper(Reader::arithmetic)?;
+                pieces.push(variable("", true, inside, quoted));
+            }
+            Some(b'(') => {
+                self.at += 1;
+                let list = self.deeper(Reader::substitution)?;
+                pieces.push(Piece::Output { list });
+            }
+            Some(b'{') => {
+                self.at += 1;
+                let indirect = self.take("!") || self.take("#");
+                let name = self.variable_name();
+                let bare = !indirect && self.peek() == Some(b'}');
+                let inside = self.deeper(|reader| reader.expansions(Some(b'}')))?;
+                pieces.push(variable(&name, !bare, inside, quoted));
+            }
+            Some(b'\'') if !quoted => self.ansi_quoted(pieces)?,
+            Some(b'"') if !quoted => self.double_quoted(pieces)?,
+            Some(byte) if is_parameter(byte) => {
+                let name = self.variable_name();
+                pieces.push(variable(&name, false, Vec::new(), quoted));
+            }
+            _ => push(pieces, "$", quoted),
+        }
+        Ok(())
+    }
+
+    /// A name, a digit, or one of the special signs.
+    fn variable_name(&mut self) -> String {
+        let rest = self.rest();
+        let mut length = rest
+            .bytes()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            .count();
+        let first = rest.bytes().next();
+        if first.is_some_and(|first| is_parameter(first) && (length == 0 || first.is_ascii_digit()))
+        {
+            length = 1;
+        }
+        self.at += length;
+        rest[..length].to_owned()
+    }
+
+    /// Up to `))`. A subshell directly inside of `$( )` has to be written with a space.
+    fn arithmetic(&mut self) -> Result<Vec<Piece>, Trouble> {
+        let mut inside = Vec::new();
+        let mut open = 0_usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'(' => {
+                    open += 1;
+                    self.at += 1;
+                }
+                b')' if open > 0 => {
+                    open -= 1;
+                    self.at += 1;
+                }
+                b')' if self.take("))") => return Ok(inside),
+                b')' => return Err(Trouble::Misplaced),
+                b'`' => inside.push(self.backquoted(true)?),
+                b'$' => self.dollar(&mut inside, true)?,
+                b'"' => self.double_quoted(&mut inside)?,
+                _ => self.plain(&mut inside, true),
+            }
+        }
+        Err(Trouble::Open)
+    }
+
+    /// `$'…'`, with escapes as in C.
+    fn ansi_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
+        self.at += 1;
+        let mut text = String::new();
+        loop {
+            match self.next_character()? {
+                '\'' => break,
+                '\\' => text.push(self.ansi_escape()?),
+                other => text.push(other),
+            }
+        }
+        push(pieces, &text, true);
+        Ok(())
+    }
+
+    fn next_character(&mut self) -> Result<char, Trouble> {
+        let next = self.rest().chars().next().ok_or(Trouble::OpenQuote)?;
+        self.at += next.len_utf8();
+        Ok(next)
+    }
+
+    fn ansi_escape(&mut self) -> Result<char, Trouble> {
+        let escape = self.next_character()?;
+        Ok(match escape {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'a' | 'b' | 'e' | 'E' | 'f' | 'v' | 'c' => '\u{1b}',
+            'x' => self.number(16, 2, 0),
+            'u' => self.number(16, 4, 0),
+            'U' => self.number(16, 8, 0),
+            '0'..='7' => self.number(8, 2, escape.to_digit(8).unwrap_or(0)),
+            other => other,
+        })
+    }
+
+    fn number(&mut self, radix: u32, most: usize, first: u32) -> char {
+        let mut value = first;
+        for _ in 0..most {
+            let next = self.rest().chars().next();
+            let Some(digit) = next.and_then(|next| next.to_digit(radix)) else {
+                break;
+            };
+            self.at += 1;
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+        }
+        char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+}
+
+fn variable(name: &str, changed: bool, inside: Vec<Piece>, quoted: bool) -> Piece {
+    Piece::Variable {
+        name: name.to_owned(),
+        changed,
+        inside,
+        quoted,
+    }
+}
+
+/// Adds to the last piece if it is of the same kind.
+fn push(pieces: &mut Vec<Piece>, text: &str, quoted: bool) {
+    match pieces.last_mut() {
+        Some(Piece::Text {
+            text: last,
+            quoted: same,
+        }) if *same == quoted => last.push_str(text),
+        _ => pieces.push(Piece::Text {
+            text: text.to_owned(),
+            quoted,
+        }),
+    }
+}
+
+fn ends_with_equals(pieces: &[Piece]) -> bool {
+    matches!(pieces, [Piece::Text { text, quoted: false }] if text.ends_with('='))
+}
+
+const fn is_parameter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!')
+}
+
+const SPECIAL: &[char] = &[
+    ' ', '\t', '\n', '\r', ';', '&', '|', '(', ')', '<', '>', '\\', '\'', '"', '`', '$', '}',
+];

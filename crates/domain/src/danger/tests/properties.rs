@@ -1,0 +1,236 @@
+//! What holds for every text.
+
+use proptest::prelude::*;
+
+use super::super::{LONGEST, MOST, grant_key, look};
+
+/// Pieces that mean something to a shell, in any order.
+fn shell_like() -> impl Strategy<Value = String> {
+    let piece = proptest::sample::select(vec![
+        "rm",
+        "-rf",
+        "ls",
+        "sh",
+        "-c",
+        "eval",
+        "sudo",
+        "env",
+        "xargs",
+        "find",
+        "-exec",
+        "echo",
+        "curl",
+        "python3",
+        "git",
+        "a=",
+        "$a",
+        "${a",
+        "}",
+        "{",
+        "$(",
+        "$((",
+        "))",
+        "(",
+        ")",
+        "`",
+        "'",
+        "\"",
+        "$'",
+        "\\",
+        "\n",
+        " ",
+        " ",
+        " ",
+        ";",
+        ";;",
+        "&",
+        "&&",
+        "|",
+        "||",
+        "<<EOF\n",
+        "EOF\n",
+        "<",
+        ">",
+        ">>",
+        ">&",
+        "<(",
+        "<<<",
+        "#",
+        "*",
+        "?",
+        "[",
+        "[[",
+        "]]",
+        "if ",
+        "then ",
+        "else ",
+        "fi",
+        "for ",
+        "in ",
+        "do ",
+        "done",
+        "case ",
+        "esac",
+        "while ",
+        "function ",
+        "f()",
+        "~",
+        "/",
+        "/etc",
+        "/dev/sda",
+        "é",
+        "\u{a0}",
+        "\u{e000}",
+        "\0",
+        "1",
+        "=",
+        "!",
+        "{}",
+        "{a,b}",
+    ]);
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// Words of letters; none of them is a shell's.
+fn harmless_word() -> impl Strategy<Value = String> {
+    "[a-z0-9][a-z0-9._/=:@%+,-]{0,12}"
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn looking_always_ends_with_few_reasons(command in prop_oneof![shell_like(), r"(?s).{0,200}"]) {
+        let dangers = look(&command);
+        prop_assert!(dangers.len() <= MOST);
+        for danger in &dangers {
+            prop_assert!(!danger.why.is_empty());
+            prop_assert!(!danger.part.contains(|character: char| character.is_control()));
+        }
+        prop_assert_eq!(&look(&command), &dangers, "the same text, the same answer");
+    }
+
+    #[test]
+    fn what_comes_after_does_not_hide_what_was_before(rest in shell_like()) {
+        let command = format!("rm -rf x\n{rest}");
+        prop_assert!(look(&command).iter().any(|danger| danger.part == "rm -rf x"), "{:?}", command);
+    }
+
+    #[test]
+    fn quoting_a_harmless_word_does_not_make_it_dangerous(words in proptest::collection::vec(harmless_word(), 1..5), at in 0..5usize, quote in 0..3usize) {
+        let plain = format!("cat {}", words.join(" "));
+        prop_assume!(look(&plain).is_empty());
+        let mut quoted = words.clone();
+        let at = at % words.len();
+        quoted[at] = match quote {
+            0 => format!("'{}'", words[at]),
+            1 => format!("\"{}\"", words[at]),
+            _ => words[at].chars().map(|character| format!("\\{character}")).collect(),
+        };
+        prop_assert_eq!(look(&format!("cat {}", quoted.join(" "))), vec![]);
+    }
+
+    #[test]
+    fn quotes_hide_nothing(at in 0..2usize, quote in 0..4usize) {
+        let word = "rm";
+        let (head, tail) = word.split_at(at);
+        let written = match quote {
+            0 => format!("{head}''{tail}"),
+            1 => format!("{head}\"{tail}\""),
+            2 => format!("{head}\\{tail}"),
+            _ => format!("'{head}'{tail}"),
+        };
+        prop_assert!(!look(&format!("{written} -rf x")).is_empty(), "{}", written);
+    }
+
+    #[test]
+    fn a_key_is_final_and_as_dangerous_as_its_command(command in shell_like()) {
+        let key = grant_key(&command);
+        prop_assert_eq!(grant_key(&key), key.clone());
+        let rules = |text: &str| look(text).iter().map(|danger| danger.rule).collect::<Vec<_>>();
+        prop_assert_eq!(rules(&key), rules(&command), "{:?}", command);
+    }
+}
+
+/// Texts of which a careless reader would read parts again and again. A quadratic one would not end while anybody waits.
+#[test]
+fn hostile_texts_are_read_in_linear_time() {
+    for piece in [
+        "$(",
+        "`",
+        "\\`",
+        "(",
+        "{ ",
+        "'",
+        "\"",
+        "\"$(",
+        "${",
+        "${a:-",
+        "$((",
+        "((",
+        "<<E\n",
+        "<<E <<F ",
+        "a=",
+        "a=$a",
+        "if ",
+        "case x in ",
+        "for x in ",
+        "f() ",
+        "| ",
+        "; ",
+        "&",
+        "\\",
+        "$'",
+        "[[ ",
+        "sh -c '",
+        "env ",
+        "sudo ",
+        "eval ",
+        "xargs ",
+        "find . -exec ",
+        "{a,b}",
+        "{",
+        "*",
+        "<(",
+        "\n",
+        "é",
+        "#",
+        "# \n",
+        "a b ",
+        "DROP ",
+        "/* ",
+        "x|",
+        "x;",
+        "git -c a=b ",
+        "-e ",
+        "echo 'x' | sh;",
+        "rm x;",
+        "v=1;echo $v;",
+        "../",
+        "/",
+    ] {
+        for prefix in [
+            "",
+            "a=x; for f in 1 2; do ",
+            "psql -c '",
+            "sed '",
+            "python3 -c '",
+        ] {
+            read(prefix, piece, LONGEST / 16);
+        }
+    }
+    for piece in ["$(", "env ", "x;", "a=$a", "<<E\n", "rm x;", "'"] {
+        read("", piece, LONGEST);
+    }
+    // Twice as long as what is read at all.
+    assert_eq!(look(&"$(".repeat(LONGEST)).len(), 1);
+}
+
+fn read(prefix: &str, piece: &str, size: usize) {
+    let text = format!(
+        "{prefix}{}",
+        piece.repeat((size - prefix.len()) / piece.len())
+    );
+    assert!(look(&text).len() <= MOST);
+    assert!(grant_key(&text).len() <= text.len());
+}

@@ -1,0 +1,147 @@
+//! Matches that wait when their process ends: told with its end, once.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+#[allow(dead_code, reason = "shared with other tests, which need more of it")]
+mod doubles;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use doubles::{HeldUp, Hurried, Notebook, Obedient, Seen};
+use homing_domain::ids::*;
+use homing_domain::key::SessionKey;
+use homing_domain::origin::Origin;
+use homing_domain::owner::Owner;
+use homing_domain::process::{Ending, ProcessState};
+use homing_domain::time::Timestamp;
+use homing_domain::watch::Limiter;
+use homing_ports::IdSource;
+use homing_ports::processes::{ExitRecord, Fate, ProcessWake};
+use homing_ports::store::{Change, ProcessKind, ProcessRow, Watched};
+use homing_watcher::{Limits, Watcher, WatcherParts};
+use tokio::sync::mpsc;
+
+const PROCESS: ProcessId = ProcessId::from_number(1);
+
+/// Its patterns have matched twice, and nobody was told.
+fn watched() -> ProcessRow {
+    let key: SessionKey = "agent:main:telegram:group:-100:42".parse().unwrap();
+    ProcessRow {
+        id: PROCESS,
+        owner: Owner {
+            conversation: ConversationId::from_number(1),
+            session: SessionId::from_number(1),
+            lineage: LineageId::from_number(1),
+            origin: Origin::from_key(&key),
+            window: None,
+            delegation: None,
+        },
+        kind: ProcessKind::Task,
+        command: "make".into(),
+        directory: "/srv".into(),
+        notify: true,
+        watch: vec!["warning".into()],
+        state: ProcessState::Running,
+        ending: None,
+        created_at: Timestamp(0),
+        ended_at: None,
+        output_total: 0,
+        output_tail: Vec::new(),
+        failure: None,
+        consumed: None,
+        watched: Watched {
+            scanned: 20,
+            limiter: Limiter {
+                // A timer tells them when this window is over.
+                window: Some(Timestamp(0)),
+                waiting: 2,
+                ..Limiter::default()
+            },
+            lines: vec!["warning 1".into(), "warning 2".into()],
+        },
+    }
+}
+
+fn exit() -> Seen {
+    let record = ExitRecord {
+        ending: Ending::Code(0),
+        ended_at: Timestamp(1),
+        output_total: 20,
+    };
+    Seen {
+        fate: Fate::Ended(record),
+        held_until: None,
+    }
+}
+
+/// Lets everything run that can.
+async fn meanwhile() {
+    for _ in 0..200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A signal that never comes is a failed test, not one that hangs.
+async fn bounded<T>(signal: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), signal)
+        .await
+        .unwrap_or_else(|_| panic!("what was waited for never came"))
+}
+
+// OWN-84. The timer comes while the end is being recorded.
+#[tokio::test]
+async fn a_match_is_not_told_beside_the_end_that_tells_it() {
+    let (wakes, hears) = mpsc::unbounded_channel();
+    let (looks, _looked) = mpsc::unbounded_channel();
+    let (kills, _killed) = mpsc::unbounded_channel();
+    let store = Arc::new(Notebook {
+        live: vec![watched()],
+        held_up: Some(HeldUp::default()),
+        ..Notebook::default()
+    });
+    let processes = Arc::new(Obedient {
+        wakes: Mutex::new(Some(hears)),
+        next_looks: Mutex::default(),
+        looks,
+        refusals: Mutex::new(0),
+        kills,
+    });
+    processes
+        .next_looks
+        .lock()
+        .unwrap()
+        .insert(PROCESS, [exit()].into());
+    let clock = Arc::new(Hurried::default());
+    let watcher = Watcher::start(WatcherParts {
+        store: store.clone(),
+        processes,
+        clock: clock.clone(),
+        ids: IdSource::new(clock),
+        wake: Arc::new(|_| {}),
+        retry: (Duration::from_millis(250), Duration::from_secs(1)),
+        wrote: Arc::new(|_| {}),
+        limits: Limits::default(),
+        not_stopped: Arc::new(|_, _, _| {}),
+    });
+    let held_up = store.held_up.as_ref().unwrap();
+    wakes.send(ProcessWake::Ended(PROCESS)).unwrap();
+    watcher.recover().await.unwrap();
+    bounded(held_up.asked.notified()).await;
+    meanwhile().await;
+    held_up.go_on.notify_one();
+    let is_end = |change: &Change| matches!(change, Change::ProcessEnded { .. });
+    while !store.committed.lock().unwrap().iter().any(is_end) {
+        bounded(store.changed.notified()).await;
+    }
+    meanwhile().await;
+    let committed = store.committed.lock().unwrap();
+    let told: Vec<&str> = committed
+        .iter()
+        .filter_map(|change| match change {
+            Change::AddNotification { content, .. } => Some(content.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, ["warning 1\nwarning 2"]);
+}
