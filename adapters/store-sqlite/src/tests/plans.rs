@@ -156,6 +156,9 @@ fn inbound() -> Inbound {
         text: "hello".into(),
         window: None,
         raw: None,
+        quoted: None,
+        attachments: Vec::new(),
+        together: None,
     }
 }
 
@@ -207,6 +210,7 @@ fn one_of_each() -> Vec<Change> {
             from: session,
             session,
             summary: text(),
+            kept_from: None,
         },
         Change::CloseLineage {
             lineage,
@@ -225,6 +229,7 @@ fn one_of_each() -> Vec<Change> {
             role: Role::Agent,
             author: None,
             text: text(),
+            data: None,
         }),
         Change::EnterHistory {
             lineage,
@@ -306,6 +311,7 @@ fn one_of_each() -> Vec<Change> {
             origin: origin(),
             window: None,
             text: text(),
+            extras: Default::default(),
         }),
         Change::CancelQueued {
             lineage,
@@ -348,6 +354,7 @@ fn one_of_each() -> Vec<Change> {
             session,
             lineage,
             task: text(),
+            batch: None,
         }),
         Change::RequireDelegation(delegation),
         Change::MoveToBackground { process },

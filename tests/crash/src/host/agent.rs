@@ -8,10 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::{ProcessId, SessionId};
 use homing_ports::agent::{
-    AboutItem, Agent, AgentError, LogFrom, StartCall, ToolAnswer, ToolCall, ToolError, Toolbox,
-    TurnAbout, TurnAnswer, TurnRequest,
+    AboutItem, Agent, AgentError, LogFrom, StartCall, Summary, ToolAnswer, ToolCall, ToolError,
+    Toolbox, TurnAbout, TurnAnswer, TurnRequest,
 };
-use homing_ports::store::{MessageRow, Source};
+use homing_ports::store::{Context, Source};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -51,9 +51,9 @@ impl ScriptedAgent {
             _ => Ok("said".to_owned()),
         };
         let said = done.unwrap_or_else(|error| format!("refused: {error}"));
-        Ok(TurnAnswer {
-            text: format!("answer {label} [{session}] {said}"),
-        })
+        Ok(TurnAnswer::from(format!(
+            "answer {label} [{session}] {said}"
+        )))
     }
 }
 
@@ -137,7 +137,7 @@ fn background(session: SessionId, items: &[AboutItem], plain: &str) -> TurnAnswe
         text.push('\n');
         text.extend(plain.chars().take(1_500));
     }
-    TurnAnswer { text }
+    TurnAnswer::from(text)
 }
 
 fn source(source: Source) -> String {
@@ -181,8 +181,9 @@ impl Agent for ScriptedAgent {
     async fn summarize(
         &self,
         session: SessionId,
-        history: &[MessageRow],
-    ) -> Result<String, AgentError> {
-        Ok(format!("{} messages of {session}", history.len()))
+        context: &Context,
+    ) -> Result<Summary, AgentError> {
+        let messages = context.messages.len();
+        Ok(Summary::from(format!("{messages} messages of {session}")))
     }
 }
