@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use homing_domain::command::{self, ShellRequest};
-use homing_domain::ids::SessionId;
+use homing_domain::ids::{DelegationId, SessionId};
 use homing_ports::agent::{
-    Agent, AgentError, StartCall, ToolAnswer, ToolCall, ToolError, Toolbox, TurnAbout, TurnAnswer,
-    TurnRequest,
+    Agent, AgentError, StartCall, Summary, ToolAnswer, ToolCall, ToolError, Toolbox, TurnAbout,
+    TurnAnswer, TurnRequest,
 };
-use homing_ports::store::MessageRow;
+use homing_ports::store::Context;
 use tokio_util::sync::CancellationToken;
 
 /// The shell agent. It has no settings and no state.
@@ -38,15 +38,15 @@ impl Agent for ShellAgent {
             TurnAbout::Delegated { task, .. } => delegated(task, tools.as_ref(), &cancel).await?,
             TurnAbout::Person { text, .. } => answer(&text, tools.as_ref(), &cancel).await?,
         };
-        Ok(TurnAnswer { text })
+        Ok(TurnAnswer::from(text))
     }
 
     async fn summarize(
         &self,
         session: SessionId,
-        history: &[MessageRow],
-    ) -> Result<String, AgentError> {
-        Ok(summary::of(session, history))
+        context: &Context,
+    ) -> Result<Summary, AgentError> {
+        Ok(Summary::from(summary::of(session, &context.messages)))
     }
 }
 
@@ -56,10 +56,14 @@ async fn answer(
     cancel: &CancellationToken,
 ) -> Result<String, AgentError> {
     let call = match command::shell_request(text) {
-        ShellRequest::Run(command) => ToolCall::Run { command },
+        ShellRequest::Run(command) => run(command),
         ShellRequest::Background(command) => start(command, Vec::new()),
         ShellRequest::Watch { patterns, command } => start(command, patterns),
-        ShellRequest::Delegate(task) => ToolCall::Delegate { task, window: None },
+        ShellRequest::Delegate(task) => ToolCall::Delegate {
+            tasks: vec![task],
+            wait: false,
+            window: None,
+        },
         ShellRequest::Malformed(problem) => return Ok(format!("{problem}\n{}", answer::USAGE)),
         ShellRequest::Help | ShellRequest::NotShell => return Ok(answer::greeting()),
     };
@@ -71,8 +75,9 @@ async fn answer(
         Ok(ToolAnswer::Started { process }) => {
             Ok(format!("Started {process}. I tell you here when it ends."))
         }
-        Ok(ToolAnswer::Delegated { delegation }) => Ok(format!(
-            "{delegation} is at it. I tell you here what it finds."
+        Ok(ToolAnswer::Delegated { delegations }) => Ok(format!(
+            "{} is at it. I tell you here what it finds.",
+            join(&delegations)
         )),
         Ok(ToolAnswer::Moved { process }) => Ok(format!(
             "{process} goes on in the background. I tell you here when it ends."
@@ -92,12 +97,24 @@ async fn delegated(
     tools: &dyn Toolbox,
     cancel: &CancellationToken,
 ) -> Result<String, AgentError> {
-    match tools.call(ToolCall::Run { command: task }).await {
+    match tools.call(run(task)).await {
         Ok(ran) => Ok(answer::printed(&ran)),
         Err(ToolError::Cancelled) => Err(AgentError::Cancelled),
         Err(_) if cancel.is_cancelled() => Err(AgentError::Cancelled),
         Err(error) => Err(error.into()),
     }
+}
+
+fn run(command: String) -> ToolCall {
+    ToolCall::Run {
+        command,
+        limit: None,
+    }
+}
+
+fn join(delegations: &[DelegationId]) -> String {
+    let ids: Vec<String> = delegations.iter().map(ToString::to_string).collect();
+    ids.join(", ")
 }
 
 fn start(command: String, watch: Vec<String>) -> ToolCall {

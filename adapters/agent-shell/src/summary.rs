@@ -67,6 +67,7 @@ mod tests {
                 author: None,
                 text: format!("line {number}\n{}", "x".repeat(1_000)),
                 at: Timestamp(0),
+                data: None,
             })
             .collect();
         let summary = of(session, &history);

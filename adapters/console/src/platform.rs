@@ -9,7 +9,7 @@ use homing_domain::ids::{OutboxId, WindowId};
 use homing_domain::key::KeySettings;
 use homing_domain::split::{Limit, Unit};
 use homing_ports::platform::{
-    Capabilities, Landed, Outgoing, OutgoingKind, Platform, Receipt, Repeats, SendError,
+    Capabilities, Landed, Live, Outgoing, OutgoingKind, Platform, Receipt, Repeats, SendError,
 };
 use tokio::sync::broadcast;
 
@@ -46,6 +46,7 @@ impl Platform for ConsolePlatform {
         Capabilities {
             limit: LIMIT,
             repeats: Repeats::Deduplicates,
+            live: Live::default(),
         }
     }
 

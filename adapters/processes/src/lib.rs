@@ -77,8 +77,8 @@ pub const MARKER: &str = "HOMING_PROCESS_ID";
 const UNFINISHED: &str = "new";
 const GOING: &str = "gone";
 
-/// Starts at the same time. Each holds a thread while the disk works.
-const STARTS_AT_ONCE: usize = 32;
+/// Starts at the same time. Each holds a thread while the disk works, and leaves as many of the gateway's to everything else.
+const STARTS_AT_ONCE: usize = 8;
 
 /// Processes under shims, below one data folder. One per data folder at a time.
 pub struct ShimProcesses {

@@ -135,6 +135,7 @@ fn append(ids: &IdSource, talk: &Talk, turn: Option<TurnId>, role: Role) -> Chan
         role,
         author: None,
         text,
+        data: None,
     })
 }
 
@@ -185,6 +186,9 @@ async fn message(store: &SqliteStore, ids: &IdSource, talk: &Talk, platform_id: 
         text: "hello".into(),
         window: None,
         raw: None,
+        quoted: None,
+        attachments: Vec::new(),
+        together: None,
     };
     let Accepted::New { inbound, .. } = store.accept(inbound, talk.key.clone(), AT).await.unwrap()
     else {
@@ -201,6 +205,7 @@ async fn message(store: &SqliteStore, ids: &IdSource, talk: &Talk, platform_id: 
         origin: talk.origin.clone(),
         window: None,
         text: "An answer of a line or two, as agents give them when asked something simple.".into(),
+        extras: Default::default(),
     };
     let start = Change::StartTurn {
         turn,

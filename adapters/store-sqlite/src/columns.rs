@@ -6,25 +6,25 @@ macro_rules! list {
     };
 }
 macro_rules! conversation {
-    ($prefix:literal) => { $crate::columns::list!($prefix; id, key, origin, session, lineage, generation, created_at, active_at) };
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, key, origin, session, lineage, generation, model, created_at, active_at) };
 }
 /// Without the count of messages, which is not a column.
 macro_rules! session {
     ($prefix:literal) => {
-        $crate::columns::list!($prefix; id, conversation, lineage, continues, parent, title, summary, started_at, ended_by, ended_at)
+        $crate::columns::list!($prefix; id, conversation, lineage, continues, parent, title, summary, kept_from, started_at, ended_by, ended_at)
     };
 }
 macro_rules! lineage {
     ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, tip, closed_by, closed_at) };
 }
 macro_rules! message {
-    ($prefix:literal) => { $crate::columns::list!($prefix; id, session, turn, role, author, text, at) };
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, session, turn, role, author, text, data, at) };
 }
 macro_rules! inbound {
-    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, origin, author, text, window, turn, received_at, attempts) };
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, origin, author, text, window, turn, received_at, attempts, quoted, attachments, together) };
 }
 macro_rules! turn {
-    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, session, lineage, kind, tools, started_at) };
+    ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, session, lineage, kind, tools, preview, started_at) };
 }
 macro_rules! process {
     ($prefix:literal) => {
@@ -35,7 +35,7 @@ macro_rules! process {
 }
 macro_rules! delegation {
     ($prefix:literal) => {
-        $crate::columns::list!($prefix; id, conversation, session, lineage, origin, window, delegation, own_session, own_lineage, task, state, result, created_at, ended_at)
+        $crate::columns::list!($prefix; id, conversation, session, lineage, origin, window, delegation, own_session, own_lineage, task, batch, state, result, created_at, ended_at)
     };
 }
 macro_rules! notification {
@@ -49,14 +49,19 @@ macro_rules! decision {
 }
 macro_rules! outbox {
     ($prefix:literal) => {
-        $crate::columns::list!($prefix; id, conversation, lineage, turn, kind, origin, window, text, state, attempt, not_before, reason,
+        $crate::columns::list!($prefix; id, conversation, lineage, turn, kind, origin, window, text, extras, state, attempt, not_before, reason,
             platform_message, created_at, settled_at)
+    };
+}
+macro_rules! approval {
+    ($prefix:literal) => {
+        $crate::columns::list!($prefix; id, conversation, session, lineage, turn, person, command, why, state, created_at, expires_at, settled_at)
     };
 }
 macro_rules! window {
     ($prefix:literal) => { $crate::columns::list!($prefix; id, conversation, opened_at, active_at, closed_at) };
 }
 pub(crate) use {
-    conversation, decision, delegation, inbound, lineage, list, message, notification, outbox,
-    process, session, turn, window,
+    approval, conversation, decision, delegation, inbound, lineage, list, message, notification,
+    outbox, process, session, turn, window,
 };

@@ -7,6 +7,7 @@
 
 mod columns;
 mod delegate;
+mod moving;
 mod open;
 mod plan;
 mod read;

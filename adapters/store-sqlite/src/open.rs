@@ -19,7 +19,10 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row};
 use crate::read::Readers;
 
 /// Scripts that lead from an empty file to today's schema; the schema's version is how many of them have run.
-const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_initial.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/sqlite/0001_initial.sql"),
+    include_str!("../../../migrations/sqlite/0002_platforms_and_agents.sql"),
+];
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 /// `HOMG` in the file's header says whose file it is.
 const APPLICATION: i64 = 0x484f_4d47;
@@ -284,7 +287,7 @@ async fn newest_id(connection: &mut SqliteConnection) -> Result<u64, sqlx::Error
                   coalesce((SELECT max(id) FROM inbound), 0), coalesce((SELECT max(id) FROM turns), 0), \
                   coalesce((SELECT max(id) FROM processes), 0), coalesce((SELECT max(id) FROM delegations), 0), \
                   coalesce((SELECT max(id) FROM notifications), 0), coalesce((SELECT max(id) FROM outbox), 0), \
-                  coalesce((SELECT max(id) FROM windows), 0))";
+                  coalesce((SELECT max(id) FROM windows), 0), coalesce((SELECT max(id) FROM approvals), 0))";
     Ok(connection
         .fetch_one(newest)
         .await?

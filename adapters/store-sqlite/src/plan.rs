@@ -5,6 +5,7 @@
 //! **Absent on purpose:** reading before writing. A condition belongs into the statement's WHERE, where nothing can come in between.
 
 mod accept;
+mod approvals;
 mod notifications;
 mod outbox;
 mod sessions;
@@ -16,7 +17,7 @@ use homing_domain::ids::ConversationId;
 use homing_domain::time::Timestamp;
 use homing_ports::store::{Change, Commit};
 
-pub(crate) use accept::{accept, open_conversation};
+pub(crate) use accept::{accept, edit_inbound, open_conversation};
 pub(crate) use unmet::{expectation, no_conversation};
 
 use crate::values::{Value, values};
@@ -36,6 +37,8 @@ pub(crate) struct Step {
 pub(crate) enum Expect {
     /// It changes exactly one row, or the change is unmet.
     One,
+    /// It changes one row or more, or the change is unmet.
+    Some,
     /// It finds a row, or the change is unmet.
     Found,
     /// It finds the conversation's row, or there is none.
@@ -131,11 +134,14 @@ impl Plan {
                 from,
                 session,
                 summary,
-            } => self.continue_lineage(*lineage, *from, *session, summary),
+                kept_from,
+            } => self.continue_lineage(*lineage, *from, *session, summary, *kept_from),
             Change::CloseLineage { lineage, boundary } => self.close_lineage(*lineage, *boundary),
             Change::Point(current) => self.point(*current),
             Change::Title { session, title } => self.title(*session, title),
             Change::Append(message) => self.append(message),
+            Change::Undo { lineage, from } => self.undo(*lineage, *from),
+            Change::SetModel(model) => self.set_model(model.as_ref()),
             Change::EnterHistory {
                 lineage,
                 session,
@@ -143,6 +149,9 @@ impl Plan {
             } => self.enter_history(*lineage, *session, *notification),
             Change::TakeInbound { inbound, turn } => self.take_inbound(*inbound, *turn),
             Change::FinishInbound { inbound } => self.finish_inbound(*inbound),
+            Change::FinishInboundOf { turn } => self.finish_inbound_of(*turn),
+            Change::Previewed { turn, message } => self.previewed(*turn, message),
+            Change::Used { turn, usage } => self.used(*turn, *usage),
             Change::RequeueInbound { inbound } => self.requeue_inbound(*inbound),
             Change::StartTurn {
                 turn,
@@ -150,6 +159,7 @@ impl Plan {
                 lineage,
                 kind,
             } => self.start_turn(*turn, *session, *lineage, *kind),
+            Change::RequireTurn(turn) => self.require_turn(*turn),
             Change::CountTool { turn } => self.count_tool(*turn),
             Change::EndTurn { turn, end, error } => self.end_turn(*turn, *end, error.as_ref()),
             Change::AddProcess(process) => self.add_process(process),
@@ -216,6 +226,9 @@ impl Plan {
                 attempt,
                 reason,
             } => self.send_dead(*outbox, *attempt, reason),
+            Change::ToldAgain { outbox, by } => self.told_again(*outbox, *by),
+            Change::AddApproval(approval) => self.add_approval(approval),
+            Change::SettleApproval { approval, state } => self.settle_approval(*approval, *state),
             Change::OpenWindow { window } => self.open_window(*window),
             Change::TouchWindow { window } => self.touch_window(*window),
             Change::CloseWindow { window } => self.close_window(*window),

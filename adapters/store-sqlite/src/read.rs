@@ -7,6 +7,7 @@
 //! **Why `LIMIT ? + 0`:** SQLite looks at the value of a bare `LIMIT ?` when it plans, and so prepares the statement anew after every binding.
 //! **Absent on purpose:** a cache. What was answered is what was committed a moment ago, by whomever.
 
+mod agents;
 mod conversations;
 mod endings;
 mod outbox;
@@ -25,7 +26,7 @@ use crate::values::Value;
 /// Every statement that is asked on the way of a message or a notification, for the test of their plans.
 #[cfg(test)]
 pub(crate) fn hot() -> impl Iterator<Item = &'static str> {
-    [conversations::HOT, outbox::HOT, work::HOT]
+    [agents::HOT, conversations::HOT, outbox::HOT, work::HOT]
         .into_iter()
         .flatten()
         .copied()

@@ -75,6 +75,15 @@ impl<'r> Fields<'r> {
         serde_json::from_str(text).map_err(|error| self.damaged(&error.to_string()))
     }
 
+    /// NULL is what there is nothing of.
+    fn json_or_none<T: DeserializeOwned>(&mut self) -> StoreResult<Option<T>> {
+        let text: Option<&str> = self.take()?;
+        text.map(|text| {
+            serde_json::from_str(text).map_err(|error| self.damaged(&error.to_string()))
+        })
+        .transpose()
+    }
+
     fn parsed<T: FromStr<Err: std::fmt::Display>>(&mut self) -> StoreResult<T> {
         let text: &str = self.take()?;
         text.parse()
@@ -149,6 +158,7 @@ pub(crate) fn conversation(fields: &mut Fields<'_>) -> StoreResult<ConversationR
         origin,
         current,
         generation: fields.count()?,
+        model: fields.take()?,
         created_at: fields.moment()?,
         active_at: fields.moment()?,
     })
@@ -162,6 +172,7 @@ pub(crate) fn session(fields: &mut Fields<'_>) -> StoreResult<SessionRow> {
     let parent = fields.id_or_none(SessionId::from_column)?;
     let title = fields.take()?;
     let summary = fields.take()?;
+    let kept_from = fields.id_or_none(MessageId::from_column)?;
     let started_at = fields.moment()?;
     let ended_by = fields.name_or_none(end_reason)?;
     let ended_at = fields.moment_or_none()?;
@@ -174,6 +185,7 @@ pub(crate) fn session(fields: &mut Fields<'_>) -> StoreResult<SessionRow> {
         parent,
         title,
         summary,
+        kept_from,
         started_at,
         ended,
         messages: fields.count()?,
@@ -210,6 +222,7 @@ pub(crate) fn message(fields: &mut Fields<'_>) -> StoreResult<MessageRow> {
         role: fields.name(Role::parse)?,
         author: fields.take()?,
         text: fields.take()?,
+        data: fields.take()?,
         at: fields.moment()?,
     })
 }
@@ -225,6 +238,9 @@ pub(crate) fn inbound(fields: &mut Fields<'_>) -> StoreResult<InboundRow> {
         turn: fields.id_or_none(TurnId::from_column)?,
         received_at: fields.moment()?,
         attempts: fields.small()?,
+        quoted: fields.take()?,
+        attachments: fields.json_or_none()?.unwrap_or_default(),
+        together: fields.json_or_none()?,
     })
 }
 
@@ -240,6 +256,7 @@ pub(crate) fn turn(fields: &mut Fields<'_>) -> StoreResult<TurnRow> {
                 .find(|kind| kind.name() == text)
         })?,
         tools: fields.small()?,
+        preview: fields.take()?,
         started_at: fields.moment()?,
     })
 }
@@ -302,7 +319,7 @@ pub(crate) fn process(fields: &mut Fields<'_>) -> StoreResult<ProcessRow> {
     })
 }
 
-pub(crate) const DELEGATION_COLUMNS: usize = 14;
+pub(crate) const DELEGATION_COLUMNS: usize = 15;
 pub(crate) fn delegation(fields: &mut Fields<'_>) -> StoreResult<DelegationRow> {
     Ok(DelegationRow {
         id: DelegationId::from_column(fields.begin("delegations")?),
@@ -310,6 +327,7 @@ pub(crate) fn delegation(fields: &mut Fields<'_>) -> StoreResult<DelegationRow> 
         session: fields.id(SessionId::from_column)?,
         lineage: fields.id(LineageId::from_column)?,
         task: fields.take()?,
+        batch: fields.id_or_none(DelegationId::from_column)?,
         state: fields.name(DelegationState::parse)?,
         result: fields.take()?,
         created_at: fields.moment()?,
@@ -391,12 +409,30 @@ pub(crate) fn outbox(fields: &mut Fields<'_>) -> StoreResult<OutboxRow> {
         origin: fields.json::<Origin>()?,
         window: fields.id_or_none(WindowId::from_column)?,
         text: fields.take()?,
+        extras: fields.json_or_none()?.unwrap_or_default(),
         state: fields.name(OutboxState::parse)?,
         attempt: fields.small()?,
         not_before: fields.moment()?,
         reason: fields.take()?,
         platform_message: fields.take()?,
         created_at: fields.moment()?,
+        settled_at: fields.moment_or_none()?,
+    })
+}
+
+pub(crate) fn approval(fields: &mut Fields<'_>) -> StoreResult<ApprovalRow> {
+    Ok(ApprovalRow {
+        id: ApprovalId::from_column(fields.begin("approvals")?),
+        conversation: fields.id(ConversationId::from_column)?,
+        session: fields.id(SessionId::from_column)?,
+        lineage: fields.id(LineageId::from_column)?,
+        turn: fields.id(TurnId::from_column)?,
+        person: fields.take()?,
+        command: fields.take()?,
+        why: fields.take()?,
+        state: fields.name(ApprovalState::parse)?,
+        created_at: fields.moment()?,
+        expires_at: fields.moment()?,
         settled_at: fields.moment_or_none()?,
     })
 }

@@ -94,9 +94,11 @@ async fn run_piece(
                 };
                 let stopped = match expect {
                     Expect::One if done.rows_affected() != 1 => Some(Stopped::Unmet { change }),
+                    Expect::Some if done.rows_affected() == 0 => Some(Stopped::Unmet { change }),
                     Expect::Found if !found => Some(Stopped::Unmet { change }),
                     Expect::Conversation if !found => Some(Stopped::NoConversation),
                     Expect::One
+                    | Expect::Some
                     | Expect::Found
                     | Expect::Conversation
                     | Expect::Any

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::thread;
 
 use async_trait::async_trait;
+use homing_domain::ids::ConversationId;
 use homing_domain::key::SessionKey;
-use homing_domain::origin::Origin;
+use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
 use homing_ports::IdSource;
-use homing_ports::inbox::{Accepted, Inbound};
+use homing_ports::inbox::{Accepted, Edited, Inbound};
 use homing_ports::store::*;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::moving::Move;
 use crate::open::{self, OpenError};
 use crate::read::Readers;
 use crate::writer::{Clean, Job, Outcome, Request, Shared, Writer};
@@ -131,6 +133,38 @@ impl Store for SqliteStore {
             Outcome::Accepted(accepted) => Ok(accepted),
             other => Err(mixed_up(&other)),
         }
+    }
+
+    async fn edit_inbound(
+        &self,
+        account: &AccountName,
+        platform_id: &str,
+        text: &str,
+    ) -> StoreResult<Edited> {
+        let job = Job::Edit {
+            account: account.clone(),
+            platform_id: platform_id.to_owned(),
+            text: text.to_owned(),
+        };
+        match self.write(job).await? {
+            Outcome::Edited(edited) => Ok(edited),
+            other => Err(mixed_up(&other)),
+        }
+    }
+
+    async fn move_chat(
+        &self,
+        account: &AccountName,
+        from: &str,
+        to: &str,
+    ) -> StoreResult<Vec<ConversationId>> {
+        let (answer, answered) = oneshot::channel();
+        let chat = Move {
+            account: account.clone(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+        };
+        self.ask(Request::MoveChat(chat, answer), answered).await
     }
 
     async fn open_conversation(

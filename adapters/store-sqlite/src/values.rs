@@ -101,4 +101,4 @@ macro_rules! ids {
         }
     )*};
 }
-ids! { ConversationId SessionId LineageId TurnId MessageId InboundId OutboxId ProcessId DelegationId NotificationId WindowId }
+ids! { ConversationId SessionId LineageId TurnId MessageId InboundId OutboxId ProcessId DelegationId NotificationId WindowId ApprovalId }

@@ -15,9 +15,9 @@ use std::sync::{Arc, OnceLock};
 
 use homing_domain::ids::{ConversationId, InboundId};
 use homing_domain::key::SessionKey;
-use homing_domain::origin::Origin;
+use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
-use homing_ports::inbox::{Accepted, Inbound};
+use homing_ports::inbox::{Accepted, Edited, Inbound};
 use homing_ports::store::{Commit, Committed, ConversationRow, StoreError, StoreResult};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Executor, Row};
@@ -47,6 +47,11 @@ pub(crate) enum Job {
         id: ConversationId,
         at: Timestamp,
     },
+    Edit {
+        account: AccountName,
+        platform_id: String,
+        text: String,
+    },
     Commit(Commit),
 }
 
@@ -54,6 +59,7 @@ pub(crate) enum Job {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Accepted(Accepted),
+    Edited(Edited),
     Opened(Box<ConversationRow>),
     Committed(Committed),
 }
@@ -63,6 +69,10 @@ pub(crate) enum Request {
     Write(Box<Job>, oneshot::Sender<StoreResult<Outcome>>),
     TakeOver(Timestamp, oneshot::Sender<StoreResult<u64>>),
     Clean(Clean, oneshot::Sender<StoreResult<u64>>),
+    MoveChat(
+        crate::moving::Move,
+        oneshot::Sender<StoreResult<Vec<ConversationId>>>,
+    ),
     Close(oneshot::Sender<StoreResult<()>>),
 }
 
@@ -136,6 +146,9 @@ impl Writer {
                 }
                 Request::Clean(clean, answer) => {
                     let _ = answer.send(self.clean(clean).await);
+                }
+                Request::MoveChat(chat, answer) => {
+                    let _ = answer.send(self.move_chat(&chat).await);
                 }
                 Request::Close(answer) => {
                     let _ = answer.send(self.close().await);
@@ -302,6 +315,25 @@ impl Writer {
         }
     }
 
+    /// Every route to a chat, in one transaction (OWN-72).
+    async fn move_chat(&mut self, chat: &crate::moving::Move) -> StoreResult<Vec<ConversationId>> {
+        self.begin().await?;
+        let moved = match crate::moving::run(&mut self.connection, chat).await {
+            Ok(moved) => moved,
+            Err(crate::moving::Stopped::Database(error)) => {
+                return Err(self.lost("moving a chat", error).await);
+            }
+            Err(crate::moving::Stopped::Store(error)) => {
+                self.rollback().await;
+                return Err(error);
+            }
+        };
+        match self.connection.execute("COMMIT").await {
+            Ok(_) => Ok(moved),
+            Err(error) => Err(self.lost("moving a chat", error).await),
+        }
+    }
+
     /// Ids sort by age, so the oldest rows are found without an index of their own.
     async fn clean(&mut self, clean: Clean) -> StoreResult<u64> {
         self.begin().await?;
@@ -369,6 +401,11 @@ impl Job {
                 id,
                 at,
             } => plan::open_conversation(key, origin, *id, *at),
+            Job::Edit {
+                account,
+                platform_id,
+                text,
+            } => plan::edit_inbound(account, platform_id, text),
             Job::Commit(commit) => plan::commit(commit),
         }
     }
@@ -390,6 +427,17 @@ impl Job {
                         inbound,
                         conversation,
                     },
+                }))
+            }
+            Job::Edit { .. } => {
+                let Some(row) = row else {
+                    return Ok(Outcome::Edited(Edited::Unknown));
+                };
+                let mut fields = Fields::of(row);
+                let conversation = fields.id(ConversationId::from_column)?;
+                Ok(Outcome::Edited(match fields.take()? {
+                    true => Edited::Changed { conversation },
+                    false => Edited::TooLate,
                 }))
             }
             Job::Open { .. } => {

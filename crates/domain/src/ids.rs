@@ -130,6 +130,8 @@ ids! {
     NotificationId = "ntf", "a notification";
     /// A console window: one UI session.
     WindowId = "win", "a window";
+    /// A question to a person: may this command run?
+    ApprovalId = "apr", "an approval";
 }
 
 #[cfg(test)]

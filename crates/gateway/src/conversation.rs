@@ -7,6 +7,7 @@
 mod background;
 mod commanding;
 mod compression;
+mod dead_letters;
 mod messages;
 mod recovery;
 mod sending;
@@ -21,8 +22,8 @@ use homing_domain::ids::{
 use homing_domain::origin::AccountName;
 use homing_domain::session::Boundary;
 use homing_domain::time::Timestamp;
-use homing_ports::agent::{AgentError, TurnAnswer};
-use homing_ports::platform::{Receipt, SendError};
+use homing_ports::agent::{AgentError, Summary, TurnAnswer};
+use homing_ports::platform::{OutgoingKind, Receipt, SendError};
 use homing_ports::store::{Change, Committed, ConversationRow, OutboxRow, StoreError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,12 @@ pub(crate) enum Wake {
     Notifications,
     /// Something is left over from before: look at everything.
     LookAgain,
+    /// The platform has moved this place: what is remembered of its routes is not true any more.
+    Moved,
+    /// Homing itself has something to say here.
+    Notice(String),
+    /// A place takes messages again: what could not be told there is told now.
+    Reopened,
     /// An adapter can send again.
     Ready(AccountName),
     TurnEnded {
@@ -54,7 +61,7 @@ pub(crate) enum Wake {
     },
     Summarized {
         from: SessionId,
-        result: Result<String, AgentError>,
+        result: Result<Summary, AgentError>,
     },
     /// A process whose end was wanted lives on.
     NotStopped {
@@ -271,6 +278,15 @@ impl Conversation {
                 self.judge().await?;
                 self.send_next().await?;
             }
+            Some(Wake::Moved) => {
+                self.read_again().await?;
+                self.send_next().await?;
+            }
+            Some(Wake::Notice(text)) => {
+                let text = std::mem::take(text);
+                self.say_notice(&text).await?;
+            }
+            Some(Wake::Reopened) => self.tell_closed_again().await?,
             Some(Wake::Ready(account)) => {
                 let account = account.clone();
                 self.platform_is_ready(&account).await?;
@@ -317,6 +333,16 @@ impl Conversation {
     /// Nothing runs that a new turn would have to wait for.
     fn is_free(&self) -> bool {
         self.turn.is_none() && self.compressing.is_none()
+    }
+
+    /// A line of Homing's own, to where this conversation is. One that cannot be stored is only logged: nothing depends on it.
+    async fn say_notice(&mut self, text: &str) -> Result<(), StoreError> {
+        let to = AnswerTo {
+            origin: self.row.origin.clone(),
+            window: None,
+        };
+        let said = self.outgoing(None, None, OutgoingKind::Notice, &to, text);
+        self.commit_and_send(Vec::new(), said).await
     }
 
     async fn commit(&self, changes: Vec<Change>) -> Result<Committed, StoreError> {

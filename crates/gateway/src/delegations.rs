@@ -12,12 +12,15 @@ use homing_domain::block;
 use homing_domain::ids::{DelegationId, LineageId, MessageId, NotificationId, SessionId, TurnId};
 use homing_domain::notification::{Kind, State};
 use homing_domain::owner::Owner;
-use homing_ports::agent::{AgentError, ToolError, Toolbox, TurnAbout, TurnAnswer, TurnRequest};
+use homing_ports::agent::{
+    AgentError, ToolError, Toolbox, TurnAbout, TurnAnswer, TurnRequest, TurnStream,
+};
 use homing_ports::store::{
     Change, Committed, Decision, DelegationRow, DelegationState, NewDelegation, NewMessage, Role,
     Source, StoreError,
 };
 use homing_tools::{Bound, SessionTools};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::{Wake, explain_failure};
@@ -55,43 +58,54 @@ pub(crate) async fn begin(
     inside: &Arc<Inside>,
     owner: Owner,
     key: &str,
-    task: String,
+    tasks: Vec<String>,
     guards: Vec<Change>,
-) -> Result<DelegationId, ToolError> {
+) -> Result<Vec<DelegationId>, ToolError> {
     let _one_at_a_time = inside.delegations.beginning.lock().await;
     let running = inside.store.running_delegations(owner.lineage).await?.len();
     let slots = inside.settings.delegations_at_once;
-    if running >= slots {
+    if running + tasks.len() > slots {
         return Err(ToolError::Refused(format!(
-            "{running} sub-agents run for this session already, at most {slots} may; wait for one to finish"
+            "{running} sub-agents run for this session already, at most {slots} may at a time; wait for one to finish, or start fewer"
         )));
     }
-    let new = NewDelegation {
-        id: inside.ids.next::<DelegationId>(),
-        session: inside.ids.next::<SessionId>(),
-        lineage: inside.ids.next::<LineageId>(),
-        owner: owner.clone(),
-        task: task.clone(),
-    };
-    let (id, session) = (new.id, new.session);
+    let batch = inside.ids.next::<DelegationId>();
     let mut changes = guards;
-    changes.push(Change::StartLineage {
-        lineage: new.lineage,
-        session,
-        parent: Some(owner.session),
-        title: Some(task.chars().take(TITLE).collect()),
-    });
-    changes.push(message(inside, session, Role::Person, task.clone()));
-    changes.push(Change::AddDelegation(new));
+    let mut begun = Vec::with_capacity(tasks.len());
+    for (index, task) in tasks.into_iter().enumerate() {
+        let new = NewDelegation {
+            id: match index {
+                0 => batch,
+                _ => inside.ids.next::<DelegationId>(),
+            },
+            session: inside.ids.next::<SessionId>(),
+            lineage: inside.ids.next::<LineageId>(),
+            owner: owner.clone(),
+            task: task.clone(),
+            batch: Some(batch),
+        };
+        begun.push((new.id, new.session, task.clone()));
+        changes.push(Change::StartLineage {
+            lineage: new.lineage,
+            session: new.session,
+            parent: Some(owner.session),
+            title: Some(task.chars().take(TITLE).collect()),
+        });
+        changes.push(message(inside, new.session, Role::Person, task));
+        changes.push(Change::AddDelegation(new));
+    }
     match inside.commit(owner.conversation, changes).await? {
         Committed::Done => {}
         Committed::Unmet { .. } => return Err(ToolError::SessionEnded),
     }
-    let cancel = inside.stopping.child_token();
-    inside.delegations.lock().insert(id, cancel.clone());
-    let (inside, key) = (inside.clone(), key.to_owned());
-    tokio::spawn(async move { run(&inside, id, session, owner, key, task, cancel).await });
-    Ok(id)
+    let ids = begun.iter().map(|(id, ..)| *id).collect();
+    for (id, session, task) in begun {
+        let cancel = inside.stopping.child_token();
+        inside.delegations.lock().insert(id, cancel.clone());
+        let (inside, key, owner) = (inside.clone(), key.to_owned(), owner.clone());
+        tokio::spawn(async move { run(&inside, id, session, owner, key, task, cancel).await });
+    }
+    Ok(ids)
 }
 
 async fn run(
@@ -134,6 +148,31 @@ async fn run(
     inside.counters.done(&inside.counters.turns);
 }
 
+/// Waits until all of these have ended; answers with what they found. The hints of commits say when to look.
+pub(crate) async fn ended(
+    inside: &Arc<Inside>,
+    delegations: &[DelegationId],
+) -> Result<Vec<(DelegationId, DelegationState, String)>, ToolError> {
+    let mut hints = inside.changes.subscribe();
+    loop {
+        let mut found = Vec::with_capacity(delegations.len());
+        for id in delegations {
+            if let Some(row) = inside.store.delegation(*id).await?
+                && row.state != DelegationState::Running
+            {
+                found.push((*id, row.state, row.result.unwrap_or_default()));
+            }
+        }
+        if found.len() == delegations.len() {
+            return Ok(found);
+        }
+        match hints.recv().await {
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => return Err(ToolError::Cancelled),
+        }
+    }
+}
+
 async fn ask(
     inside: &Arc<Inside>,
     id: DelegationId,
@@ -158,10 +197,12 @@ async fn ask(
         key: parsed,
         session,
         window: owner.window,
+        model: None,
         about: TurnAbout::Delegated {
             delegation: id,
             task,
         },
+        stream: TurnStream::unread(),
     };
     // OWN-23: what it starts belongs to the root, and is marked as the delegation's.
     let owner = Owner {
@@ -191,6 +232,7 @@ fn message(inside: &Inside, session: SessionId, role: Role, text: String) -> Cha
         role,
         author: None,
         text,
+        data: None,
     })
 }
 

@@ -7,7 +7,9 @@ use homing_domain::ids::{ConversationId, WindowId};
 use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
 use homing_ports::crash;
-use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox, Wrote};
+use homing_ports::inbox::{
+    AcceptError, Accepted, Edited, INBOUND_TEXT_LIMIT, Inbound, Inbox, Wrote,
+};
 use homing_ports::store::{Change, Committed, DelegationState};
 use tokio::sync::broadcast;
 
@@ -64,6 +66,39 @@ impl Inbox for GatewayInbox {
         self.0
             .mailboxes
             .wake_all(&self.0, || Wake::Ready(account.clone()));
+    }
+
+    async fn edited(
+        &self,
+        account: &AccountName,
+        platform_id: &str,
+        text: &str,
+    ) -> Result<Edited, AcceptError> {
+        if text.len() > INBOUND_TEXT_LIMIT {
+            return Err(AcceptError::TooLong { bytes: text.len() });
+        }
+        Ok(self
+            .0
+            .store
+            .edit_inbound(account, platform_id, text)
+            .await?)
+    }
+
+    async fn moved(&self, account: &AccountName, from: &str, to: &str) -> Result<u64, AcceptError> {
+        Ok(self.0.move_chat(account, from, to).await?)
+    }
+
+    async fn reopened(&self, place: &Origin) -> Result<(), AcceptError> {
+        let key = place.key(self.0.settings.keys);
+        // A topic is one conversation, or one for each person in it.
+        for conversation in self.0.conversations_at(place, &key).await? {
+            self.wake(conversation, Wake::Reopened);
+        }
+        Ok(())
+    }
+
+    async fn tell_operator(&self, text: &str) {
+        self.0.tell_operator(text).await;
     }
 
     async fn open_window(

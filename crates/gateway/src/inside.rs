@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use homing_domain::ids::ConversationId;
+use homing_domain::key::SessionKey;
+use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
 use homing_ports::inbox::Wrote;
 use homing_ports::processes::Processes;
@@ -15,6 +17,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::activity::{Activity, Counters};
+use crate::conversation::Wake;
 use crate::delegations::Delegations;
 use crate::mailboxes::Mailboxes;
 use crate::settings::Settings;
@@ -43,6 +46,59 @@ pub(crate) struct Inside {
 impl Inside {
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// OWN-72: every stored route, then every task that remembers one.
+    pub async fn move_chat(
+        self: &Arc<Self>,
+        account: &AccountName,
+        from: &str,
+        to: &str,
+    ) -> Result<u64, StoreError> {
+        let moved = self.store.move_chat(account, from, to).await?;
+        tracing::info!(account = %account, from, to, conversations = moved.len(), "a chat has moved");
+        for conversation in &moved {
+            self.mailboxes.wake(self, *conversation, Wake::Moved);
+            let _listeners = self.changes.send(*conversation);
+        }
+        Ok(u64::try_from(moved.len()).unwrap_or(u64::MAX))
+    }
+
+    /// The conversations of a place: its own, and those of single people in it.
+    pub async fn conversations_at(
+        &self,
+        place: &Origin,
+        key: &SessionKey,
+    ) -> Result<Vec<ConversationId>, StoreError> {
+        let own = self.store.conversation_by_key(key).await?;
+        let mut found: Vec<ConversationId> = own.into_iter().map(|row| row.id).collect();
+        let dead = self
+            .store
+            .conversations_of(&place.account_name(), &place.chat, place.thread.as_deref())
+            .await?;
+        found.extend(dead);
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
+    /// In the home conversation, where there is one, as a notice of Homing's own; in the log in any case.
+    pub async fn tell_operator(self: &Arc<Self>, text: &str) {
+        tracing::warn!(text, "something for the operator");
+        let Some(home) = &self.settings.home else {
+            return;
+        };
+        let origin = Origin::from_key(home);
+        match self
+            .store
+            .open_conversation(home, &origin, self.now())
+            .await
+        {
+            Ok(row) => self
+                .mailboxes
+                .wake(self, row.id, Wake::Notice(text.to_owned())),
+            Err(error) => tracing::error!(%error, text, "the operator could not be told"),
+        }
     }
 
     pub fn activity(&self) -> Activity {

@@ -1,14 +1,15 @@
 //! The watcher and the delegations as the tools see them.
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homing_domain::ids::{DelegationId, ProcessId};
+use homing_domain::ids::{DelegationId, ProcessId, TurnId};
 use homing_domain::owner::Owner;
 use homing_ports::agent::ToolError;
 use homing_ports::processes::{KillOutcome, ProcessError, StartRequest};
-use homing_ports::store::{Change, NewProcess};
+use homing_ports::store::{Change, DelegationState, InboundRow, NewProcess};
 use homing_tools::{Ended, Supervision};
 use homing_watcher::{BeginError, Wait, Watcher};
 
@@ -19,6 +20,12 @@ use crate::inside::Inside;
 pub(crate) struct InsideSupervision {
     pub watcher: Watcher,
     pub inside: Weak<Inside>,
+}
+
+impl InsideSupervision {
+    fn inside(&self) -> Result<Arc<Inside>, ToolError> {
+        self.inside.upgrade().ok_or(ToolError::Cancelled)
+    }
 }
 
 #[async_trait]
@@ -57,11 +64,35 @@ impl Supervision for InsideSupervision {
         &self,
         owner: Owner,
         key: &str,
-        task: String,
+        tasks: Vec<String>,
         guards: Vec<Change>,
-    ) -> Result<DelegationId, ToolError> {
-        let inside: Arc<Inside> = self.inside.upgrade().ok_or(ToolError::Cancelled)?;
-        delegations::begin(&inside, owner, key, task, guards).await
+    ) -> Result<Vec<DelegationId>, ToolError> {
+        delegations::begin(&self.inside()?, owner, key, tasks, guards).await
+    }
+
+    async fn delegations_ended(
+        &self,
+        delegations: &[DelegationId],
+    ) -> Result<Vec<(DelegationId, DelegationState, String)>, ToolError> {
+        delegations::ended(&self.inside()?, delegations).await
+    }
+
+    fn has_moved(&self, process: ProcessId) {
+        self.watcher.has_moved_to_background(process);
+    }
+
+    async fn send_file(
+        &self,
+        _turn: TurnId,
+        _owner: &Owner,
+        _path: &Path,
+        _caption: String,
+    ) -> Result<(), ToolError> {
+        Err(ToolError::Refused("this cannot send files yet".into()))
+    }
+
+    fn steering(&self, _turn: TurnId) -> Vec<InboundRow> {
+        Vec::new()
     }
 }
 

@@ -8,6 +8,7 @@ mod command;
 mod control;
 mod data;
 mod logging;
+mod memory;
 mod wiring;
 
 use std::process::ExitCode;

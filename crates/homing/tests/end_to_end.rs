@@ -186,3 +186,26 @@ fn process_in(text: &str) -> String {
         .take_while(|character| character.is_ascii_alphanumeric() || *character == '_')
         .collect()
 }
+
+/// The allocator's caches can only be set before a program starts; what the gateway starts is not its business.
+#[cfg(target_env = "gnu")]
+#[tokio::test]
+async fn the_gateway_is_frugal_with_memory_and_keeps_that_to_itself() {
+    let settings = "GLIBC_TUNABLES=glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0";
+    let folder = TestFolder::new();
+    let running = Running::start(&folder).await;
+    assert!(
+        running
+            .environment()
+            .iter()
+            .any(|variable| variable == settings),
+        "{:?}",
+        running.environment()
+    );
+    let one = running.thread("one");
+    running
+        .say(&one, "!bg echo has:${GLIBC_TUNABLES:-nothing}")
+        .await;
+    running.wait_for_text(&one, "has:nothing\n").await;
+    running.stop().await;
+}

@@ -4,18 +4,22 @@
 //! **Absent on purpose:** where the answer goes. The gateway checks and sends it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homing_domain::ids::{DelegationId, NotificationId, ProcessId, SessionId, TurnId, WindowId};
+use homing_domain::ids::{
+    DelegationId, MessageId, NotificationId, ProcessId, SessionId, TurnId, WindowId,
+};
 use homing_domain::key::SessionKey;
 use homing_domain::notification::Kind;
 use homing_domain::process::{Consumption, Ending, ProcessState};
 use homing_domain::time::Timestamp;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::store::{MessageRow, Source, StoreError};
+use crate::store::{Context, DelegationState, MessageRow, Source, StoreError, Usage};
 
 #[async_trait]
 pub trait Agent: Send + Sync + 'static {
@@ -28,11 +32,31 @@ pub trait Agent: Send + Sync + 'static {
     ) -> Result<TurnAnswer, AgentError>;
 
     /// What is worth keeping of a history that is being compressed.
-    async fn summarize(
-        &self,
-        session: SessionId,
-        history: &[MessageRow],
-    ) -> Result<String, AgentError>;
+    async fn summarize(&self, session: SessionId, context: &Context)
+    -> Result<Summary, AgentError>;
+
+    /// The models that `/model` can choose, the profile's own first. Empty for an agent without models.
+    fn models(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub text: String,
+    /// From this message on everything stays word for word; `None`: all of it is in the text.
+    pub kept_from: Option<MessageId>,
+    pub usage: Usage,
+}
+
+impl From<String> for Summary {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            kept_from: None,
+            usage: Usage::default(),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -42,7 +66,51 @@ pub struct TurnRequest {
     /// The session pinned for everything that this turn starts (OWN-21).
     pub session: SessionId,
     pub window: Option<WindowId>,
+    /// The model that was chosen for this conversation.
+    pub model: Option<String>,
     pub about: TurnAbout,
+    /// Where what there is of the answer is shown while it is made.
+    pub stream: TurnStream,
+}
+
+/// What there is of an answer, for people who wait. Nothing of it is a delivery. A turn that is to be quiet (OWN-67) has one that nobody reads.
+#[derive(Debug, Clone)]
+pub struct TurnStream(watch::Sender<Partial>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Partial {
+    /// Markdown, all of it so far.
+    pub text: String,
+    /// What is being done instead of writing, such as a tool that runs.
+    pub doing: Option<String>,
+}
+
+impl TurnStream {
+    pub fn new() -> (Self, watch::Receiver<Partial>) {
+        let (sender, receiver) = watch::channel(Partial::default());
+        (Self(sender), receiver)
+    }
+
+    /// One that nobody reads.
+    pub fn unread() -> Self {
+        Self::new().0
+    }
+
+    pub fn push(&self, more: &str) {
+        self.0.send_modify(|partial| {
+            partial.text.push_str(more);
+            partial.doing = None;
+        });
+    }
+
+    /// What was shown so far is void, or is followed by something else.
+    pub fn replace(&self, text: String) {
+        self.0.send_modify(|partial| partial.text = text);
+    }
+
+    pub fn doing(&self, what: Option<String>) {
+        self.0.send_modify(|partial| partial.doing = what);
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -50,6 +118,10 @@ pub enum TurnAbout {
     Person {
         author: Option<String>,
         text: String,
+        /// What it answers to, if the person quoted something.
+        quoted: Option<String>,
+        /// Files that came with it, where they lie now.
+        files: Vec<ReceivedFile>,
     },
     /// A sub-agent's task (OWN-23). Its answer is the delegation's result.
     Delegated {
@@ -66,6 +138,14 @@ pub enum TurnAbout {
     },
 }
 
+/// A file that a person sent, copied here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceivedFile {
+    pub name: String,
+    /// Where it lies, or why it does not.
+    pub path: Result<PathBuf, String>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AboutItem {
     pub notification: NotificationId,
@@ -73,10 +153,22 @@ pub struct AboutItem {
     pub kind: Kind,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TurnAnswer {
     /// May be empty: then nothing is sent.
     pub text: String,
+    /// What the agent keeps beside it in the history.
+    pub data: Option<String>,
+    pub usage: Usage,
+}
+
+impl From<String> for TurnAnswer {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +177,12 @@ pub enum AgentError {
     Cancelled,
     #[error("{0}")]
     Failed(String),
+    /// The history does not fit the model any more. Said before any tool has run; the conversation is compressed and the turn begins again.
+    #[error("the conversation is too long for the model")]
+    TooLong,
+    /// `plain` is one sentence for the person; `detail` is everything, for the operator's log.
+    #[error("{plain}")]
+    Model { plain: String, detail: String },
     #[error("a tool could not do its work")]
     Tool(#[from] ToolError),
 }
@@ -93,14 +191,62 @@ pub enum AgentError {
 #[async_trait]
 pub trait Toolbox: fmt::Debug + Send + Sync + 'static {
     async fn call(&self, call: ToolCall) -> Result<ToolAnswer, ToolError>;
-    /// The session's history, newest last, without what this turn adds.
+    /// The session's history, newest last, this turn's own message included.
     async fn history(&self, limit: usize) -> Result<Vec<MessageRow>, ToolError>;
+    /// The same as an agent sees it: the summary, what was kept beside it, without what was undone.
+    async fn context(&self, limit: usize) -> Result<Context, ToolError>;
+
+    /// The tools as a model is told of them.
+    fn specs(&self) -> Vec<ToolSpec>;
+    /// A call by a model: checked, asked about if it is dangerous, carried out, and answered in bounded text. What is wrong with it is an
+    /// answer, too; an error is of the turn.
+    async fn call_named(&self, name: &str, arguments: &str) -> Result<ToolText, ToolError>;
+    /// Puts what the agent did into the history, as it happens.
+    async fn record(&self, entry: Entry) -> Result<(), ToolError>;
+    /// What people have written meanwhile for this turn to take up; each is given once, and is in the history then.
+    async fn steering(&self) -> Result<Vec<String>, ToolError>;
+}
+
+/// A tool for a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    pub name: &'static str,
+    pub description: String,
+    /// JSON Schema of the arguments, an object.
+    pub parameters: serde_json::Value,
+}
+
+/// What a model is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolText {
+    pub text: String,
+    /// The call did not do what it was asked for.
+    pub failed: bool,
+}
+
+/// What an agent did within a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub role: EntryRole,
+    pub text: String,
+    /// In the agent's own JSON: tool calls, or the call that this answers.
+    pub data: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryRole {
+    Agent,
+    Tool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolCall {
     /// Runs a command and waits for its end.
-    Run { command: String },
+    Run {
+        command: String,
+        /// After this long it goes on in the background.
+        limit: Option<Duration>,
+    },
     /// Starts a background process.
     Start(StartCall),
     /// Waits for a process to end; seeing the end consumes it (OWN-50).
@@ -121,12 +267,17 @@ pub enum ToolCall {
     CloseInput { process: ProcessId },
     /// Starts a sub-agent and does not wait for it.
     Delegate {
-        task: String,
+        /// One sub-agent each. Several are told together, once all have ended.
+        tasks: Vec<String>,
+        /// Waits for all of them, and answers with what they found.
+        wait: bool,
         /// The console window that asked, where it is not the turn's own.
         window: Option<WindowId>,
     },
     /// Ends a process and what it started.
     Kill { process: ProcessId },
+    /// Sends a file of the workspace to where the turn's answer goes. Not in a background turn (OWN-67).
+    SendFile { path: PathBuf, caption: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -167,8 +318,10 @@ pub enum ToolAnswer {
         process: ProcessId,
     },
     Delegated {
-        delegation: DelegationId,
+        delegations: Vec<DelegationId>,
     },
+    /// `Delegate` with `wait`: each with its state and what it found.
+    Found(Vec<(DelegationId, DelegationState, String)>),
     /// `Write` or `CloseInput` is done.
     Done,
     /// A foreground command was moved to the background while it was waited for.

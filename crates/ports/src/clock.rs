@@ -93,4 +93,4 @@ macro_rules! fresh {
         }
     )*};
 }
-fresh! { ConversationId SessionId LineageId TurnId MessageId InboundId OutboxId ProcessId DelegationId NotificationId WindowId }
+fresh! { ConversationId SessionId LineageId TurnId MessageId InboundId OutboxId ProcessId DelegationId NotificationId WindowId ApprovalId }

@@ -8,6 +8,7 @@ use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
 use tokio::sync::broadcast;
 
+use crate::platform::Attachment;
 use crate::store::StoreError;
 
 #[async_trait]
@@ -17,6 +18,23 @@ pub trait Inbox: Send + Sync + 'static {
 
     /// The adapter of this account can send (again): what waited for it goes out.
     fn ready(&self, account: &AccountName);
+
+    /// A person has changed a message. It is taken as changed if nothing has been made of it yet.
+    async fn edited(
+        &self,
+        account: &AccountName,
+        platform_id: &str,
+        text: &str,
+    ) -> Result<Edited, AcceptError>;
+
+    /// The platform has moved a chat: every stored route to it changes, in one transaction (OWN-72). The number of conversations that moved.
+    async fn moved(&self, account: &AccountName, from: &str, to: &str) -> Result<u64, AcceptError>;
+
+    /// A place that was closed takes messages again: what could not be told there is told now.
+    async fn reopened(&self, place: &Origin) -> Result<(), AcceptError>;
+
+    /// Something that an operator should know: said in the home conversation, where there is one, and logged.
+    async fn tell_operator(&self, text: &str);
 
     /// A console window shows this conversation from now on. Creates no session (OWN-10).
     /// Opening the same id again keeps it open and counts as use.
@@ -59,6 +77,50 @@ pub struct Inbound {
     pub window: Option<WindowId>,
     /// The platform's own form of it, kept as it came.
     pub raw: Option<String>,
+    /// What it answers to, if the person quoted something. For the agent to read; never a command.
+    pub quoted: Option<String>,
+    pub attachments: Vec<Attachment>,
+    /// It is one of several that a person sent as one.
+    pub together: Option<Together>,
+}
+
+impl Inbound {
+    /// A plain message.
+    pub fn new(origin: Origin, platform_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            origin,
+            platform_id: platform_id.into(),
+            author: None,
+            text: text.into(),
+            window: None,
+            raw: None,
+            quoted: None,
+            attachments: Vec::new(),
+            together: None,
+        }
+    }
+}
+
+/// Messages of one group are one message once none has come for a while: an album, a long text that the client had to cut.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Together {
+    pub group: String,
+    /// How long after its newest part it is whole, in milliseconds.
+    pub whole_after_ms: u64,
+    /// Between two texts: nothing where a client cut inside a line, a line end between captions.
+    pub joined_by: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Edited {
+    Changed {
+        conversation: ConversationId,
+    },
+    /// The agent has it already.
+    TooLate,
+    /// It was never accepted here.
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

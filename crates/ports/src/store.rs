@@ -5,6 +5,7 @@
 //! **Absent on purpose:** decisions. What a reset or a verdict means is composed of changes by the gateway; a store only knows rows.
 
 mod changes;
+mod every_query;
 mod rows;
 
 pub use changes::*;
@@ -13,10 +14,10 @@ pub use rows::*;
 use async_trait::async_trait;
 use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
-use homing_domain::origin::Origin;
+use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
 
-use crate::inbox::{Accepted, Inbound};
+use crate::inbox::{Accepted, Edited, Inbound};
 
 pub type StoreResult<T> = Result<T, StoreError>;
 
@@ -32,6 +33,24 @@ pub trait Store: Queries {
         key: SessionKey,
         at: Timestamp,
     ) -> StoreResult<Accepted>;
+
+    /// A person's changed text of a message that is still queued.
+    async fn edit_inbound(
+        &self,
+        account: &AccountName,
+        platform_id: &str,
+        text: &str,
+    ) -> StoreResult<Edited>;
+
+    /// A chat has moved (OWN-72): keys and origins of its conversations, and the origins of what waits and of what runs, in one transaction.
+    /// If the new place has a conversation of its own already, that one keeps its key, and the old one keeps its own: what waits in the old
+    /// one goes to the new place all the same, since origins route (OWN-5). Answers with the conversations whose routes changed.
+    async fn move_chat(
+        &self,
+        account: &AccountName,
+        from: &str,
+        to: &str,
+    ) -> StoreResult<Vec<ConversationId>>;
 
     /// The conversation of a key, created if it is new. Creates no session.
     async fn open_conversation(
@@ -55,6 +74,13 @@ pub trait Queries: Send + Sync + 'static {
     async fn conversation_by_key(&self, key: &SessionKey) -> StoreResult<Option<ConversationRow>>;
     /// Most recently active first.
     async fn conversations(&self, limit: u32) -> StoreResult<Vec<ConversationRow>>;
+    /// Of a place, whoever speaks in it. Looks at every conversation: for what happens rarely.
+    async fn conversations_of(
+        &self,
+        account: &AccountName,
+        chat: &str,
+        thread: Option<&str>,
+    ) -> StoreResult<Vec<ConversationId>>;
     /// Conversations that have something to do after a restart: queued messages, open notifications, unsent outbox items, running turns.
     async fn conversations_with_work(&self) -> StoreResult<Vec<ConversationId>>;
 
@@ -74,6 +100,18 @@ pub trait Queries: Send + Sync + 'static {
         conversation: ConversationId,
         limit: u32,
     ) -> StoreResult<Vec<MessageRow>>;
+
+    /// What an agent has of a session before a turn: the summary, the newest `limit` messages that were kept beside it, and its own.
+    async fn context(&self, session: SessionId, limit: u32) -> StoreResult<Context>;
+    /// Messages of a conversation that hold all these words, best first, without what was undone.
+    async fn search_history(
+        &self,
+        conversation: ConversationId,
+        words: &str,
+        limit: u32,
+    ) -> StoreResult<Vec<MessageRow>>;
+    /// What models used for the turns of a lineage.
+    async fn usage(&self, lineage: LineageId) -> StoreResult<Usage>;
 
     /// Queued or taken inbound messages, oldest first.
     async fn inbound_waiting(
@@ -121,6 +159,26 @@ pub trait Queries: Send + Sync + 'static {
     ) -> StoreResult<Vec<OutboxRow>>;
     /// What a turn enqueued.
     async fn outbox_of_turn(&self, turn: TurnId) -> StoreResult<Vec<OutboxRow>>;
+    /// Dead letters that were not told again, oldest first (OWN-73).
+    async fn dead_letters(
+        &self,
+        conversation: ConversationId,
+        limit: u32,
+    ) -> StoreResult<Vec<OutboxRow>>;
+    async fn outbox_item(&self, id: OutboxId) -> StoreResult<Option<OutboxRow>>;
+
+    /// Questions that nobody has answered, oldest first.
+    async fn open_approvals(&self, conversation: ConversationId) -> StoreResult<Vec<ApprovalRow>>;
+    async fn approval(&self, id: ApprovalId) -> StoreResult<Option<ApprovalRow>>;
+    /// Whether this exact command was approved for the rest of this lineage, or always for this person here.
+    async fn is_approved(
+        &self,
+        lineage: LineageId,
+        conversation: ConversationId,
+        person: Option<&str>,
+        command: &str,
+    ) -> StoreResult<bool>;
+
     /// Settled and unsettled, newest first.
     async fn outbox(&self, conversation: ConversationId, limit: u32)
     -> StoreResult<Vec<OutboxRow>>;
@@ -135,6 +193,8 @@ pub trait Queries: Send + Sync + 'static {
     ) -> StoreResult<Vec<DelegationRow>>;
 
     async fn delegation(&self, id: DelegationId) -> StoreResult<Option<DelegationRow>>;
+    /// Those that were started together with this one, itself included, oldest first.
+    async fn batch(&self, first: DelegationId) -> StoreResult<Vec<DelegationRow>>;
     /// Running delegations that a lineage owns, oldest first.
     async fn running_delegations(&self, lineage: LineageId) -> StoreResult<Vec<DelegationRow>>;
     /// All that had not ended when last seen, of all conversations. For recovery.

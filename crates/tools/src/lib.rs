@@ -6,7 +6,9 @@
 
 mod delegate;
 mod environment;
+mod history;
 mod process;
+mod send_file;
 mod terminal;
 
 use std::fmt;
@@ -16,9 +18,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::{DelegationId, ProcessId, SessionId, TurnId};
 use homing_domain::owner::Owner;
-use homing_ports::agent::{ToolAnswer, ToolCall, ToolError, Toolbox};
+use homing_ports::agent::{Entry, ToolAnswer, ToolCall, ToolError, ToolSpec, ToolText, Toolbox};
 use homing_ports::processes::{KillOutcome, Processes, StartRequest};
-use homing_ports::store::{Change, Commit, Committed, MessageRow, NewProcess, Store};
+use homing_ports::store::{
+    Change, Commit, Committed, Context, DelegationState, InboundRow, MessageRow, NewProcess, Store,
+};
 use homing_ports::{Clock, IdSource};
 use tokio_util::sync::CancellationToken;
 
@@ -36,14 +40,31 @@ pub trait Supervision: Send + Sync + 'static {
     async fn ended(&self, process: ProcessId) -> Ended;
     /// Asks for its end. After an error it is tried again, and its conversation is told if that comes to nothing.
     async fn kill(&self, process: ProcessId, grace: Duration) -> Result<KillOutcome, ToolError>;
+    /// A foreground command was moved to the background, and that is committed.
+    fn has_moved(&self, process: ProcessId);
     /// Commits the delegation under its guards, then starts it.
     async fn delegate(
         &self,
         owner: Owner,
         key: &str,
-        task: String,
+        tasks: Vec<String>,
         guards: Vec<Change>,
-    ) -> Result<DelegationId, ToolError>;
+    ) -> Result<Vec<DelegationId>, ToolError>;
+    /// Returns once all of them have ended, with what they found.
+    async fn delegations_ended(
+        &self,
+        delegations: &[DelegationId],
+    ) -> Result<Vec<(DelegationId, DelegationState, String)>, ToolError>;
+    /// Puts a file into the outbox of the turn, if it is a person's and still runs.
+    async fn send_file(
+        &self,
+        turn: TurnId,
+        owner: &Owner,
+        path: &std::path::Path,
+        caption: String,
+    ) -> Result<(), ToolError>;
+    /// What people have written for this turn to take up, oldest first. Each is given once.
+    fn steering(&self, turn: TurnId) -> Vec<InboundRow>;
 }
 
 /// What waiting for a process came to.
@@ -164,7 +185,7 @@ impl SessionTools {
 impl Toolbox for SessionTools {
     async fn call(&self, call: ToolCall) -> Result<ToolAnswer, ToolError> {
         match call {
-            ToolCall::Run { command } => self.run(command).await,
+            ToolCall::Run { command, limit } => self.run(command, limit).await,
             ToolCall::Start(start) => self.start(start).await,
             ToolCall::Wait { process, limit } => self.wait(process, limit).await,
             ToolCall::Log {
@@ -176,14 +197,43 @@ impl Toolbox for SessionTools {
             ToolCall::List => self.list().await,
             ToolCall::Write { process, bytes } => self.write(process, &bytes).await,
             ToolCall::CloseInput { process } => self.close_input(process).await,
-            ToolCall::Delegate { task, window } => self.delegate(task, window).await,
+            ToolCall::Delegate {
+                tasks,
+                wait,
+                window,
+            } => self.delegate(tasks, wait, window).await,
             ToolCall::Kill { process } => self.kill(process).await,
+            ToolCall::SendFile { path, caption } => self.send_file(&path, caption).await,
         }
     }
 
     async fn history(&self, limit: usize) -> Result<Vec<MessageRow>, ToolError> {
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
         Ok(self.workshop.store.history(self.session, limit).await?)
+    }
+
+    async fn context(&self, limit: usize) -> Result<Context, ToolError> {
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        Ok(self.workshop.store.context(self.session, limit).await?)
+    }
+
+    fn specs(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    async fn call_named(&self, name: &str, _arguments: &str) -> Result<ToolText, ToolError> {
+        Ok(ToolText {
+            text: format!("there is no tool `{name}`"),
+            failed: true,
+        })
+    }
+
+    async fn record(&self, entry: Entry) -> Result<(), ToolError> {
+        self.add_to_history(entry).await
+    }
+
+    async fn steering(&self) -> Result<Vec<String>, ToolError> {
+        self.take_up_steering().await
     }
 }
 

@@ -1,10 +1,12 @@
 //! Running commands: to their end, or in the background.
 
+use std::time::Duration;
+
 use homing_domain::ids::ProcessId;
 use homing_domain::process::{Ending, ProcessState};
 use homing_ports::agent::{StartCall, ToolAnswer, ToolError};
 use homing_ports::processes::{Input, OutputKeep, Program, StartRequest, TerminalSize};
-use homing_ports::store::{NewProcess, ProcessKind};
+use homing_ports::store::{Change, Committed, NewProcess, ProcessKind};
 
 use crate::{Ended, SessionTools, environment};
 
@@ -21,16 +23,32 @@ const COMMAND_LIMIT: usize = 100 * 1024;
 const PATTERNS: usize = 20;
 
 impl SessionTools {
-    pub(crate) async fn run(&self, command: String) -> Result<ToolAnswer, ToolError> {
+    /// Past its limit a command goes on in the background, and its end is told.
+    pub(crate) async fn run(
+        &self,
+        command: String,
+        limit: Option<Duration>,
+    ) -> Result<ToolAnswer, ToolError> {
         let call = StartCall {
             command,
             ..StartCall::default()
         };
         let process = self.begin(call, ProcessKind::Foreground).await?;
-        let waiting = self.workshop.supervision.ended(process);
+        let waiting = async {
+            let ended = self.workshop.supervision.ended(process);
+            let Some(limit) = limit else {
+                return Ok(ended.await);
+            };
+            let deadline = self.workshop.clock.now().plus(limit);
+            tokio::select! {
+                ended = ended => Ok(ended),
+                () = self.workshop.clock.sleep_until(deadline) => self.move_to_background(process).await,
+            }
+        };
         match self.cancel.run_until_cancelled(waiting).await {
-            Some(Ended::Ended) => {}
-            Some(Ended::Moved) => return Ok(ToolAnswer::Moved { process }),
+            Some(Err(error)) => return Err(error),
+            Some(Ok(Ended::Ended)) => {}
+            Some(Ok(Ended::Moved)) => return Ok(ToolAnswer::Moved { process }),
             None => {
                 self.end_tree(process).await?;
                 return Err(ToolError::Cancelled);
@@ -50,6 +68,20 @@ impl SessionTools {
                 output_total: row.output_total,
                 ran_for: row.ended_at.unwrap_or(row.created_at).since(row.created_at),
             }),
+        }
+    }
+
+    /// Ended already is as good: then its result is the answer.
+    async fn move_to_background(&self, process: ProcessId) -> Result<Ended, ToolError> {
+        match self
+            .commit(vec![Change::MoveToBackground { process }])
+            .await?
+        {
+            Committed::Done => {
+                self.workshop.supervision.has_moved(process);
+                Ok(Ended::Moved)
+            }
+            Committed::Unmet { .. } => Ok(self.workshop.supervision.ended(process).await),
         }
     }
 

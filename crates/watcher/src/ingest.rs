@@ -105,7 +105,6 @@ impl Watcher {
                 }
             }
         };
-        drop(watching);
         let untold = self.take_back_pending(process, live, matches).await?;
         let mut changes = vec![Change::ProcessEnded {
             process,
@@ -124,6 +123,7 @@ impl Watcher {
             // A match that was to be folded in has just been told: look again.
             Committed::Unmet { what, .. } => return Err(IngestError::Moved(what)),
         }
+        watching.over = true;
         tracing::info!(process.id = %process, ending = %record.ending, "a process has ended");
         Ok(Ingested::Recorded)
     }

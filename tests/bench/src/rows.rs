@@ -121,6 +121,7 @@ impl Rows {
             role,
             author: None,
             text: "What a person might say, or an agent answer, in a line or two of text.".into(),
+            data: None,
         })
     }
 

@@ -154,6 +154,7 @@ impl Scene {
             role: Role::Person,
             author: None,
             text: text.into(),
+            data: None,
         })
     }
 
@@ -187,6 +188,9 @@ impl Scene {
             text,
             window: None,
             raw: Some("{}".into()),
+            quoted: None,
+            attachments: Vec::new(),
+            together: None,
         }
     }
 
@@ -311,6 +315,7 @@ impl Scene {
             origin: self.origin.clone(),
             window: None,
             text: text.into(),
+            extras: Default::default(),
         }
     }
 

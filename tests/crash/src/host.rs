@@ -49,7 +49,7 @@ const IDLE_AFTER: Duration = Duration::from_millis(150);
 const WAIT: Duration = Duration::from_millis(400);
 /// A conversation that is left alone for this long loses its session, unless something lives in it that is younger than [`KEEPALIVE`].
 const RESET_AFTER: Duration = Duration::from_millis(400);
-pub const KEEPALIVE: Duration = Duration::from_millis(700);
+pub const KEEPALIVE: Duration = Duration::from_millis(1_000);
 
 /// How a gateway is started. The parent writes it as arguments, the child reads it.
 #[derive(Debug, Clone, clap::Args)]

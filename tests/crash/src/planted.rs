@@ -56,7 +56,7 @@ pub enum Planted {
 }
 
 /// Rounds that a bad gateway is given to be found in.
-const TRIES: u64 = 4;
+const TRIES: u64 = 6;
 const ROUND: Duration = Duration::from_secs(4);
 /// Some of them never become quiet, which is found as well, but is not what they are planted for.
 const DRAIN: Duration = Duration::from_secs(6);

@@ -192,6 +192,7 @@ impl Platform for SimulatedPlatform {
         Capabilities {
             limit: self.line.settings.limit,
             repeats: self.line.settings.repeats,
+            live: Default::default(),
         }
     }
 

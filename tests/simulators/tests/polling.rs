@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::{ConversationId, InboundId, WindowId};
 use homing_domain::key::{ChatType, SessionKey};
-use homing_domain::origin::AccountName;
-use homing_ports::inbox::{AcceptError, Accepted, Inbound, Inbox};
+use homing_domain::origin::{AccountName, Origin};
+use homing_ports::inbox::{AcceptError, Accepted, Edited, Inbound, Inbox};
 use homing_ports::store::StoreError;
 use homing_simulators::{Post, Server, Settings, SimulatedPlatform, Which, client};
 use tokio::sync::{broadcast, watch};
@@ -60,6 +60,16 @@ impl Inbox for Kept {
         *self.ready.lock().unwrap() += 1;
         self.changed.send_modify(|version| *version += 1);
     }
+    async fn edited(&self, _: &AccountName, _: &str, _: &str) -> Result<Edited, AcceptError> {
+        Err(AcceptError::Stopping)
+    }
+    async fn moved(&self, _: &AccountName, _: &str, _: &str) -> Result<u64, AcceptError> {
+        Err(AcceptError::Stopping)
+    }
+    async fn reopened(&self, _: &Origin) -> Result<(), AcceptError> {
+        Err(AcceptError::Stopping)
+    }
+    async fn tell_operator(&self, _: &str) {}
     async fn open_window(
         &self,
         _window: WindowId,

@@ -40,6 +40,7 @@ fn outgoing(number: u64, text: &str) -> Outgoing {
         kind,
         text: text.into(),
         may_repeat: false,
+        extras: Default::default(),
     }
 }
 

@@ -77,11 +77,7 @@ impl Attempt<'_> {
             let news = match news {
                 Ok(news) => news,
                 Err(error) => {
-                    return Err(self.failed(
-                        error,
-                        reader.partial().into().into(),
-                        first_token.is_some(),
-                    ));
+                    return Err(self.failed(error, reader.partial().into(), first_token.is_some()));
                 }
             };
             if !news.is_empty() {

@@ -114,13 +114,10 @@ pub(super) async fn accept(
     }
     check_message_id(&message.id)?;
     let window = message.window.as_deref().map(id::<WindowId>).transpose()?;
+    let origin = threads::origin(&app.settings.profile, thread);
     let inbound = Inbound {
-        origin: threads::origin(&app.settings.profile, thread),
-        platform_id: message.id,
-        author: None,
-        text: message.text,
         window,
-        raw: None,
+        ..Inbound::new(origin, message.id, message.text)
     };
     let (taken, repeat) = match app.inside.inbox.accept(inbound).await? {
         Accepted::New {

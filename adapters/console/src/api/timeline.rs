@@ -133,7 +133,7 @@ impl<'a> Turns<'a> {
                 Role::Person => ItemKind::Person,
                 Role::Agent => ItemKind::Agent,
                 Role::Notification => ItemKind::Notification,
-                Role::System => ItemKind::Reply,
+                Role::System | Role::Tool => ItemKind::Reply,
             },
             text: row.text.clone(),
             at: row.at.millis(),
@@ -227,6 +227,7 @@ mod tests {
             author: None,
             text: text.into(),
             at: Timestamp(at),
+            data: None,
         }
     }
 
@@ -253,6 +254,7 @@ mod tests {
             platform_message: None,
             created_at: Timestamp(at),
             settled_at: None,
+            extras: Default::default(),
         }
     }
 
@@ -267,6 +269,9 @@ mod tests {
             turn: turn.map(TurnId::from_number),
             received_at: Timestamp(at),
             attempts: 0,
+            quoted: None,
+            attachments: Vec::new(),
+            together: None,
         }
     }
 

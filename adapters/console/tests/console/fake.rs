@@ -9,7 +9,9 @@ use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
-use homing_ports::inbox::{AcceptError, Accepted, INBOUND_TEXT_LIMIT, Inbound, Inbox, Wrote};
+use homing_ports::inbox::{
+    AcceptError, Accepted, Edited, INBOUND_TEXT_LIMIT, Inbound, Inbox, Wrote,
+};
 use homing_ports::processes::*;
 use homing_ports::store::*;
 use homing_ports::{Clock, IdSource};
@@ -93,6 +95,7 @@ impl Fake {
             generation: 0,
             created_at: now,
             active_at: now,
+            model: None,
         });
         id
     }
@@ -136,6 +139,16 @@ impl Inbox for Fake {
         })
     }
     fn ready(&self, _: &AccountName) {}
+    async fn edited(&self, _: &AccountName, _: &str, _: &str) -> Result<Edited, AcceptError> {
+        Ok(Edited::Unknown)
+    }
+    async fn moved(&self, _: &AccountName, _: &str, _: &str) -> Result<u64, AcceptError> {
+        Ok(0)
+    }
+    async fn reopened(&self, _: &Origin) -> Result<(), AcceptError> {
+        Ok(())
+    }
+    async fn tell_operator(&self, _: &str) {}
     async fn open_window(
         &self,
         window: WindowId,
@@ -207,6 +220,52 @@ impl Queries for Fake {
     }
     async fn conversations(&self, _: u32) -> StoreResult<Vec<ConversationRow>> {
         Ok(self.rows().conversations.clone())
+    }
+    async fn conversations_of(
+        &self,
+        _: &AccountName,
+        _: &str,
+        _: Option<&str>,
+    ) -> StoreResult<Vec<ConversationId>> {
+        Ok(Vec::new())
+    }
+    async fn context(&self, _: SessionId, _: u32) -> StoreResult<Context> {
+        Ok(Context::default())
+    }
+    async fn search_history(
+        &self,
+        _: ConversationId,
+        _: &str,
+        _: u32,
+    ) -> StoreResult<Vec<MessageRow>> {
+        Ok(Vec::new())
+    }
+    async fn usage(&self, _: LineageId) -> StoreResult<Usage> {
+        Ok(Usage::default())
+    }
+    async fn dead_letters(&self, _: ConversationId, _: u32) -> StoreResult<Vec<OutboxRow>> {
+        Ok(Vec::new())
+    }
+    async fn outbox_item(&self, id: OutboxId) -> StoreResult<Option<OutboxRow>> {
+        one(&self.rows().outbox, |row| row.id == id)
+    }
+    async fn open_approvals(&self, _: ConversationId) -> StoreResult<Vec<ApprovalRow>> {
+        Ok(Vec::new())
+    }
+    async fn approval(&self, _: ApprovalId) -> StoreResult<Option<ApprovalRow>> {
+        Ok(None)
+    }
+    async fn is_approved(
+        &self,
+        _: LineageId,
+        _: ConversationId,
+        _: Option<&str>,
+        _: &str,
+    ) -> StoreResult<bool> {
+        Ok(false)
+    }
+    async fn batch(&self, _: DelegationId) -> StoreResult<Vec<DelegationRow>> {
+        Ok(Vec::new())
     }
     async fn conversations_with_work(&self) -> StoreResult<Vec<ConversationId>> {
         Ok(Vec::new())

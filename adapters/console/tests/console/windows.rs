@@ -23,6 +23,7 @@ fn outgoing(fake: &Fake, key: &str, window: Option<WindowId>) -> Outgoing {
         kind: OutgoingKind::Background,
         text: "done".into(),
         may_repeat: false,
+        extras: Default::default(),
     }
 }
 

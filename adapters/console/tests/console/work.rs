@@ -174,6 +174,7 @@ async fn sub_agents_are_listed_and_a_notification_about_one_says_what_it_was_to_
         result: Some("it is the third one".into()),
         created_at: fake.clock.now(),
         ended_at: Some(fake.clock.now()),
+        batch: None,
     };
     let notification = NotificationRow {
         id: fake.ids.next(),
@@ -200,6 +201,7 @@ async fn sub_agents_are_listed_and_a_notification_about_one_says_what_it_was_to_
         author: None,
         text: text.into(),
         at: fake.clock.now(),
+        data: None,
     };
     let history = vec![
         said(delegation.owner.session, "it is at it"),
@@ -263,6 +265,7 @@ async fn a_conversation_says_what_its_session_is_called() {
             started_at: fake.clock.now(),
             ended: None,
             messages: 0,
+            kept_from: None,
         });
     }
     let (_, body) = browser.get(&path).await;

@@ -2,7 +2,7 @@
 
 use homing_domain::ids::{ConversationId, InboundId};
 use homing_domain::key::SessionKey;
-use homing_domain::origin::Origin;
+use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
 use homing_ports::inbox::Inbound;
 
@@ -35,6 +35,9 @@ pub(crate) fn accept(
         text,
         window,
         raw,
+        quoted,
+        attachments,
+        together,
     } = inbound;
     let account = origin.account.as_deref().unwrap_or("");
     let name = || values![platform_id, &origin.platform, account, &origin.profile];
@@ -62,9 +65,14 @@ pub(crate) fn accept(
         text,
         raw.clone(),
         *window,
-        at,
-        &key
+        quoted.clone()
     ]);
+    insert.push(match attachments.is_empty() {
+        true => Value::Null,
+        false => json(attachments),
+    });
+    insert.push(together.as_ref().map_or(Value::Null, json));
+    insert.extend(values![at, &key]);
     vec![
         // For a repeat the key is NULL, which is ignored. An INSERT … SELECT … WHERE would read better, but inserting many rows into a table that
         // others refer to makes SQLite look through all of those.
@@ -75,8 +83,8 @@ pub(crate) fn accept(
             begin,
         ),
         step(
-            "INSERT INTO inbound (id, conversation, profile, platform, account, platform_id, origin, author, text, raw, window, received_at) \
-             SELECT ?, id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversations WHERE key = ? ON CONFLICT (platform_id, platform, account, profile) DO NOTHING",
+            "INSERT INTO inbound (id, conversation, profile, platform, account, platform_id, origin, author, text, raw, window, quoted, attachments, together, received_at) \
+             SELECT ?, id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversations WHERE key = ? ON CONFLICT (platform_id, platform, account, profile) DO NOTHING",
             insert,
         ),
         step(
@@ -86,6 +94,24 @@ pub(crate) fn accept(
         step(
             "SELECT id, conversation FROM inbound WHERE platform_id = ? AND platform = ? AND account = ? AND profile = ?",
             name(),
+        ),
+    ]
+}
+
+/// Ends with the message's conversation and whether it was changed: only what is still queued is.
+pub(crate) fn edit_inbound(account: &AccountName, platform_id: &str, text: &str) -> Vec<Step> {
+    let slot = account.account.as_deref().unwrap_or("");
+    let name = values![platform_id, &account.platform, slot, &account.profile];
+    let mut change = values![text];
+    change.extend(name.clone());
+    vec![
+        step(
+            "UPDATE inbound SET text = ? WHERE platform_id = ? AND platform = ? AND account = ? AND profile = ? AND state = 'queued'",
+            change,
+        ),
+        step(
+            "SELECT conversation, state = 'queued' FROM inbound WHERE platform_id = ? AND platform = ? AND account = ? AND profile = ?",
+            name,
         ),
     ]
 }

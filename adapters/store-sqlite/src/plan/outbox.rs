@@ -5,7 +5,7 @@ use homing_domain::time::Timestamp;
 use homing_ports::store::NewOutgoing;
 
 use super::{Expect, Plan, json};
-use crate::values::values;
+use crate::values::{Value, values};
 
 impl Plan {
     pub(super) fn enqueue(&mut self, outgoing: &NewOutgoing) {
@@ -17,13 +17,19 @@ impl Plan {
             origin,
             window,
             text,
+            extras,
         } = outgoing;
         let mut values = values![*id, self.conversation, *lineage, *turn, kind.name()];
         values.push(json(origin));
-        values.extend(values![*window, text, self.at, self.at]);
+        values.extend(values![*window, text]);
+        values.push(match extras.is_empty() {
+            true => Value::Null,
+            false => json(extras),
+        });
+        values.extend(values![self.at, self.at]);
         self.one(
-            "INSERT INTO outbox (id, conversation, lineage, turn, kind, origin, window, text, not_before, created_at) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO outbox (id, conversation, lineage, turn, kind, origin, window, text, extras, not_before, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         );
     }
@@ -94,6 +100,14 @@ impl Plan {
             "UPDATE outbox SET state = 'cancelled', reason = ?, settled_at = ? \
              WHERE id = ? AND conversation = ? AND state IN ('sending', 'uncertain') AND attempt = ?",
             values![reason, self.at, outbox, self.conversation, attempt],
+        );
+    }
+
+    /// OWN-73: a dead letter stays what it is, and names what told it again.
+    pub(super) fn told_again(&mut self, outbox: OutboxId, by: OutboxId) {
+        self.one(
+            "UPDATE outbox SET told_again_by = ? WHERE id = ? AND conversation = ? AND state = 'dead' AND told_again_by IS NULL",
+            values![by, outbox, self.conversation],
         );
     }
 

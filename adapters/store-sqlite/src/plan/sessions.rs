@@ -4,7 +4,7 @@ use homing_domain::ids::*;
 use homing_domain::session::{Boundary, Current};
 use homing_ports::store::NewMessage;
 
-use super::Plan;
+use super::{Expect, Plan};
 use crate::values::values;
 
 impl Plan {
@@ -32,6 +32,7 @@ impl Plan {
         from: SessionId,
         session: SessionId,
         summary: &str,
+        kept_from: Option<MessageId>,
     ) {
         self.one(
             "UPDATE lineages SET tip = ? WHERE id = ? AND conversation = ? AND tip = ? AND closed_at IS NULL",
@@ -43,9 +44,9 @@ impl Plan {
         );
         // VALUES, not SELECT: an insert of many rows into a table that others refer to makes SQLite look through all of those.
         self.one(
-            "INSERT INTO sessions (id, conversation, lineage, continues, title, summary, started_at) \
-             VALUES (?, ?, ?, ?, (SELECT title FROM sessions WHERE id = ?), ?, ?)",
-            values![session, self.conversation, lineage, from, from, summary, self.at],
+            "INSERT INTO sessions (id, conversation, lineage, continues, title, summary, kept_from, started_at) \
+             VALUES (?, ?, ?, ?, (SELECT title FROM sessions WHERE id = ?), ?, ?, ?)",
+            values![session, self.conversation, lineage, from, from, summary, kept_from, self.at],
         );
     }
 
@@ -90,11 +91,28 @@ impl Plan {
             role,
             author,
             text,
+            data,
         } = message;
         self.one(
-            "INSERT INTO messages (id, conversation, session, turn, role, author, text, at) \
-             SELECT ?, conversation, id, ?, ?, ?, ?, ? FROM sessions WHERE id = ? AND conversation = ?",
-            values![*id, *turn, role.name(), author.clone(), text, self.at, *session, self.conversation],
+            "INSERT INTO messages (id, conversation, session, turn, role, author, text, data, at) \
+             SELECT ?, conversation, id, ?, ?, ?, ?, ?, ? FROM sessions WHERE id = ? AND conversation = ?",
+            values![*id, *turn, role.name(), author.clone(), text, data.clone(), self.at, *session, self.conversation],
+        );
+    }
+
+    /// In every session of the lineage: what a compression kept word for word is in an older one.
+    pub(super) fn undo(&mut self, lineage: LineageId, from: MessageId) {
+        self.step(
+            Expect::Some,
+            "UPDATE messages SET undone = 1 WHERE session IN (SELECT id FROM sessions WHERE lineage = ? AND conversation = ?) AND id >= ? AND undone = 0",
+            values![lineage, self.conversation, from],
+        );
+    }
+
+    pub(super) fn set_model(&mut self, model: Option<&String>) {
+        self.one(
+            "UPDATE conversations SET model = ? WHERE id = ?",
+            values![model, self.conversation],
         );
     }
 

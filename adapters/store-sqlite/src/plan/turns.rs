@@ -1,9 +1,9 @@
 //! What comes in is taken by a turn; a turn begins, uses tools, ends.
 
 use homing_domain::ids::*;
-use homing_ports::store::{TurnEnd, TurnKind};
+use homing_ports::store::{TurnEnd, TurnKind, Usage};
 
-use super::Plan;
+use super::{Expect, Plan};
 use crate::values::values;
 
 impl Plan {
@@ -18,6 +18,36 @@ impl Plan {
         self.one(
             "UPDATE inbound SET state = 'done', finished_at = ? WHERE id = ? AND conversation = ? AND finished_at IS NULL",
             values![self.at, inbound, self.conversation],
+        );
+    }
+
+    pub(super) fn finish_inbound_of(&mut self, turn: TurnId) {
+        self.step(
+            Expect::Any,
+            "UPDATE inbound SET state = 'done', finished_at = ? WHERE turn = ? AND conversation = ? AND state = 'taken'",
+            values![self.at, turn, self.conversation],
+        );
+    }
+
+    pub(super) fn previewed(&mut self, turn: TurnId, message: &str) {
+        self.one(
+            "UPDATE turns SET preview = ? WHERE id = ? AND conversation = ? AND ended_at IS NULL",
+            values![message, turn, self.conversation],
+        );
+    }
+
+    pub(super) fn used(&mut self, turn: TurnId, usage: Usage) {
+        self.one(
+            "UPDATE turns SET requests = requests + ?, prompt_tokens = prompt_tokens + ?, cached_tokens = cached_tokens + ?, \
+             completion_tokens = completion_tokens + ? WHERE id = ? AND conversation = ?",
+            values![
+                usage.requests,
+                usage.prompt_tokens,
+                usage.cached_tokens,
+                usage.completion_tokens,
+                turn,
+                self.conversation
+            ],
         );
     }
 
@@ -40,6 +70,14 @@ impl Plan {
             "INSERT INTO turns (id, conversation, session, lineage, kind, started_at) \
              SELECT ?, conversation, id, lineage, ?, ? FROM sessions WHERE id = ? AND lineage = ? AND conversation = ? AND ended_at IS NULL",
             values![turn, kind.name(), self.at, session, lineage, self.conversation],
+        );
+    }
+
+    pub(super) fn require_turn(&mut self, turn: TurnId) {
+        self.step(
+            Expect::Found,
+            "SELECT 1 FROM turns WHERE id = ? AND conversation = ? AND ended_at IS NULL",
+            values![turn, self.conversation],
         );
     }
 

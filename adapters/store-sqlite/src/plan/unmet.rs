@@ -48,13 +48,26 @@ pub(crate) fn expectation(commit: &Commit, index: usize) -> String {
                 "notification {notification} is in the history of {lineage} already, is settled, or does not belong there"
             )
         }
+        Change::Undo { .. } => "there is nothing to undo".to_owned(),
+        Change::SetModel(_) => no_conversation(commit),
+        Change::FinishInboundOf { turn } => format!("what turn {turn} took cannot be finished"),
+        Change::Previewed { turn, .. } => format!("turn {turn} does not run"),
+        Change::Used { turn, .. } => format!("there is no turn {turn} in this conversation"),
+        Change::ToldAgain { outbox, .. } => {
+            format!("{outbox} is no dead letter, or was told again already")
+        }
+        Change::AddApproval(approval) => format!(
+            "turn {} does not run, or approval {} exists",
+            approval.turn, approval.id
+        ),
+        Change::SettleApproval { approval, .. } => format!("{approval} is settled already"),
         Change::TakeInbound { inbound, .. } => format!("{inbound} is not queued"),
         Change::FinishInbound { inbound } => format!("{inbound} is done already, or is not there"),
         Change::RequeueInbound { inbound } => format!("{inbound} is not taken"),
         Change::StartTurn { turn, session, .. } => format!(
             "turn {turn} cannot begin: session {session} has ended or is not there, or the turn exists"
         ),
-        Change::CountTool { turn } | Change::EndTurn { turn, .. } => {
+        Change::RequireTurn(turn) | Change::CountTool { turn } | Change::EndTurn { turn, .. } => {
             format!("turn {turn} does not run")
         }
         Change::AddProcess(process) => format!(

@@ -165,6 +165,7 @@ impl Plan {
             session,
             lineage,
             task,
+            batch,
         } = delegation;
         self.only_in(owner.conversation);
         let mut values = values![*id, owner.conversation, owner.session, owner.lineage];
@@ -175,11 +176,12 @@ impl Plan {
             *session,
             *lineage,
             task,
+            *batch,
             self.at
         ]);
         self.one(
-            "INSERT INTO delegations (id, conversation, session, lineage, origin, window, delegation, own_session, own_lineage, task, created_at) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO delegations (id, conversation, session, lineage, origin, window, delegation, own_session, own_lineage, task, batch, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         );
     }

@@ -2,6 +2,7 @@
 
 use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
+use homing_domain::origin::AccountName;
 use homing_domain::time::Timestamp;
 use homing_ports::store::*;
 
@@ -29,6 +30,8 @@ const WITH_WORK: &str = "SELECT conversation FROM inbound WHERE finished_at IS N
      UNION SELECT conversation FROM notifications WHERE settled_at IS NULL \
      UNION SELECT conversation FROM outbox WHERE settled_at IS NULL \
      UNION SELECT conversation FROM turns WHERE ended_at IS NULL";
+const OF_PLACE: &str = "SELECT id FROM conversations WHERE json_extract(origin, '$.chat') = ? AND json_extract(origin, '$.thread') IS ? \
+     AND json_extract(origin, '$.platform') = ? AND json_extract(origin, '$.profile') = ? AND coalesce(json_extract(origin, '$.account'), '') = ? ORDER BY id";
 const IDLE: &str = "SELECT id FROM conversations INDEXED BY conversations_by_activity \
      WHERE active_at < ? AND session IS NOT NULL ORDER BY active_at LIMIT ? + 0";
 const SESSION: &str = concat!(
@@ -118,6 +121,20 @@ impl Readers {
     pub(crate) async fn conversations(&self, limit: u32) -> StoreResult<Vec<ConversationRow>> {
         self.all(CONVERSATIONS, values![limit], rows::conversation)
             .await
+    }
+
+    pub(crate) async fn conversations_of(
+        &self,
+        account: &AccountName,
+        chat: &str,
+        thread: Option<&str>,
+    ) -> StoreResult<Vec<ConversationId>> {
+        let slot = account.account.as_deref().unwrap_or("");
+        let place = values![chat, thread, &account.platform, &account.profile, slot];
+        self.all(OF_PLACE, place, |fields| {
+            Ok(ConversationId::from_column(fields.begin("conversations")?))
+        })
+        .await
     }
 
     pub(crate) async fn conversations_with_work(&self) -> StoreResult<Vec<ConversationId>> {

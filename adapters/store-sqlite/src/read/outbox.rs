@@ -26,6 +26,12 @@ const OUTBOX: &str = concat!(
     columns::outbox!(""),
     " FROM outbox WHERE conversation = ? ORDER BY id DESC LIMIT ? + 0"
 );
+const ITEM: &str = concat!("SELECT ", columns::outbox!(""), " FROM outbox WHERE id = ?");
+const DEAD: &str = concat!(
+    "SELECT ",
+    columns::outbox!(""),
+    " FROM outbox INDEXED BY outbox_dead WHERE conversation = ? AND state = 'dead' AND told_again_by IS NULL ORDER BY id LIMIT ? + 0"
+);
 /// What is settled comes from the tallies, what is open from the partial indexes: nothing here grows with what is long done,
 /// but the number of conversations itself (a millisecond per 100,000).
 const TOTALS: &str = "SELECT name, count FROM tallies \
@@ -35,7 +41,7 @@ const TOTALS: &str = "SELECT name, count FROM tallies \
      UNION ALL SELECT 'processes.live', count(*) FROM processes WHERE ended_at IS NULL";
 
 #[cfg(test)]
-pub(super) const HOT: &[&str] = &[WAITING, OF_TURN, OUTBOX];
+pub(super) const HOT: &[&str] = &[WAITING, OF_TURN, OUTBOX, ITEM, DEAD];
 #[cfg(test)]
 pub(super) const GLOBAL: &[&str] = &[TOTALS];
 
@@ -59,6 +65,19 @@ impl Readers {
         limit: u32,
     ) -> StoreResult<Vec<OutboxRow>> {
         self.all(OUTBOX, values![conversation, limit], rows::outbox)
+            .await
+    }
+
+    pub(crate) async fn outbox_item(&self, id: OutboxId) -> StoreResult<Option<OutboxRow>> {
+        self.one(ITEM, values![id], rows::outbox).await
+    }
+
+    pub(crate) async fn dead_letters(
+        &self,
+        conversation: ConversationId,
+        limit: u32,
+    ) -> StoreResult<Vec<OutboxRow>> {
+        self.all(DEAD, values![conversation, limit], rows::outbox)
             .await
     }
 

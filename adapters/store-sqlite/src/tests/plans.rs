@@ -156,6 +156,9 @@ fn inbound() -> Inbound {
         text: "hello".into(),
         window: None,
         raw: None,
+        quoted: None,
+        attachments: Vec::new(),
+        together: None,
     }
 }
 
@@ -192,6 +195,7 @@ fn one_of_each() -> Vec<Change> {
         window: None,
         delegation: None,
     };
+    let approval = ApprovalId::from_number(1);
     let text = String::new;
     let not_before = Timestamp(1);
     let all = vec![
@@ -207,6 +211,7 @@ fn one_of_each() -> Vec<Change> {
             from: session,
             session,
             summary: text(),
+            kept_from: None,
         },
         Change::CloseLineage {
             lineage,
@@ -225,6 +230,7 @@ fn one_of_each() -> Vec<Change> {
             role: Role::Agent,
             author: None,
             text: text(),
+            data: None,
         }),
         Change::EnterHistory {
             lineage,
@@ -306,6 +312,7 @@ fn one_of_each() -> Vec<Change> {
             origin: origin(),
             window: None,
             text: text(),
+            extras: Default::default(),
         }),
         Change::CancelQueued {
             lineage,
@@ -339,6 +346,36 @@ fn one_of_each() -> Vec<Change> {
             attempt: 1,
             reason: text(),
         },
+        Change::Undo {
+            lineage,
+            from: MessageId::from_number(1),
+        },
+        Change::SetModel(None),
+        Change::RequireTurn(turn),
+        Change::FinishInboundOf { turn },
+        Change::Previewed {
+            turn,
+            message: text(),
+        },
+        Change::Used {
+            turn,
+            usage: Usage::default(),
+        },
+        Change::ToldAgain { outbox, by: outbox },
+        Change::AddApproval(NewApproval {
+            id: approval,
+            session,
+            lineage,
+            turn,
+            person: None,
+            command: text(),
+            why: text(),
+            expires_at: Timestamp(2),
+        }),
+        Change::SettleApproval {
+            approval,
+            state: ApprovalState::Denied,
+        },
         Change::OpenWindow { window },
         Change::TouchWindow { window },
         Change::CloseWindow { window },
@@ -348,6 +385,7 @@ fn one_of_each() -> Vec<Change> {
             session,
             lineage,
             task: text(),
+            batch: None,
         }),
         Change::RequireDelegation(delegation),
         Change::MoveToBackground { process },
@@ -361,6 +399,6 @@ fn one_of_each() -> Vec<Change> {
     ];
     // `Point` is there twice.
     let kinds: std::collections::HashSet<_> = all.iter().map(std::mem::discriminant).collect();
-    assert_eq!((kinds.len(), all.len()), (40, 41));
+    assert_eq!((kinds.len(), all.len()), (49, 50));
     all
 }

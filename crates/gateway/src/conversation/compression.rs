@@ -5,7 +5,7 @@ use std::time::Duration;
 use homing_domain::ids::{InboundId, SessionId};
 use homing_domain::notification::State;
 use homing_domain::session::{Boundary, Current};
-use homing_ports::agent::AgentError;
+use homing_ports::agent::{AgentError, Summary};
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{Change, InboundRow, StoreError};
@@ -75,8 +75,8 @@ impl Conversation {
         let (inside, conversation, from) = (self.inside.clone(), self.id, current.session);
         inside.counters.add(&inside.counters.turns);
         tokio::spawn(async move {
-            let result = match inside.store.history(from, HISTORY).await {
-                Ok(history) => agent.summarize(from, &history).await,
+            let result = match inside.store.context(from, HISTORY).await {
+                Ok(context) => agent.summarize(from, &context).await,
                 Err(error) => Err(AgentError::Failed(error.to_string())),
             };
             inside
@@ -91,7 +91,7 @@ impl Conversation {
     pub(super) async fn continue_compressed(
         &mut self,
         from: SessionId,
-        result: &Result<String, AgentError>,
+        result: &Result<Summary, AgentError>,
     ) -> Result<(), StoreError> {
         // A boundary came first: the summary is of a session that is over.
         if self
@@ -110,7 +110,8 @@ impl Conversation {
                         lineage: current.lineage,
                         from: current.session,
                         session,
-                        summary: summary.clone(),
+                        summary: summary.text.clone(),
+                        kept_from: summary.kept_from,
                     },
                     Change::Point(Some(Current {
                         session,

@@ -6,10 +6,11 @@ use homing_domain::command::{self, Parsed};
 use homing_domain::ids::{InboundId, LineageId, MessageId, OutboxId, SessionId, TurnId};
 use homing_domain::owner::Owner;
 use homing_domain::session::Current;
-use homing_domain::split;
-use homing_ports::agent::{Agent, AgentError, Toolbox, TurnAbout, TurnAnswer, TurnRequest};
+use homing_ports::agent::{
+    Agent, AgentError, Toolbox, TurnAbout, TurnAnswer, TurnRequest, TurnStream,
+};
 use homing_ports::crash;
-use homing_ports::platform::OutgoingKind;
+use homing_ports::platform::{Extras, OutgoingKind, Rendered};
 use homing_ports::store::{
     Change, InboundRow, NewMessage, NewOutgoing, Role, StoreError, TurnEnd, TurnKind,
 };
@@ -82,6 +83,7 @@ impl Conversation {
                     .clone()
                     .or_else(|| inbound.origin.user.clone()),
                 text: inbound.text.clone(),
+                data: None,
             }),
         ]);
         let moved = self.row.current.is_none();
@@ -113,6 +115,8 @@ impl Conversation {
             TurnAbout::Person {
                 author: inbound.author,
                 text: inbound.text,
+                quoted: inbound.quoted,
+                files: Vec::new(),
             },
         );
         Ok(())
@@ -143,7 +147,9 @@ impl Conversation {
             key: self.row.key.clone(),
             session: running.session,
             window: answer.window,
+            model: self.row.model.clone(),
             about,
+            stream: TurnStream::unread(),
         };
         let owner = Owner {
             conversation: self.id,
@@ -274,6 +280,7 @@ impl Conversation {
             role,
             author: None,
             text,
+            data: None,
         })
     }
 
@@ -288,10 +295,10 @@ impl Conversation {
     ) -> Vec<NewOutgoing> {
         let platform = self.inside.directory.platform(&to.origin.account_name());
         let parts = match platform {
-            Some(platform) => split::split(text, platform.capabilities().limit),
+            Some(platform) => platform.render(text),
             // It waits for an account that is not configured now; it is cut when somebody can say where.
             None if text.is_empty() => Vec::new(),
-            None => vec![text.to_owned()],
+            None => vec![Rendered::from(text.to_owned())],
         };
         let origin = match kind {
             // An answer to nobody's message anchors to none (public bug 52694).
@@ -301,7 +308,7 @@ impl Conversation {
             },
             OutgoingKind::Answer | OutgoingKind::Reply => to.origin.clone(),
         };
-        let part = |text| NewOutgoing {
+        let part = |Rendered { text, markup }| NewOutgoing {
             id: self.inside.ids.next::<OutboxId>(),
             lineage,
             turn,
@@ -309,6 +316,10 @@ impl Conversation {
             origin: origin.clone(),
             window: to.window,
             text,
+            extras: Extras {
+                markup,
+                ..Extras::default()
+            },
         };
         parts.into_iter().map(part).collect()
     }
@@ -331,6 +342,9 @@ async fn ask(
 pub(crate) fn explain_failure(error: &AgentError) -> String {
     match error {
         AgentError::Tool(source) => source.to_string(),
-        AgentError::Cancelled | AgentError::Failed(_) => error.to_string(),
+        AgentError::Cancelled
+        | AgentError::Failed(_)
+        | AgentError::TooLong
+        | AgentError::Model { .. } => error.to_string(),
     }
 }

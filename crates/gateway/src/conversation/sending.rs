@@ -110,6 +110,7 @@ impl Conversation {
             window: item.window,
             kind: item.kind,
             text: item.text,
+            extras: item.extras,
             may_repeat: how == How::Marked,
         };
         self.sending = Some(item.id);
@@ -301,6 +302,7 @@ fn queued(
         origin: new.origin.clone(),
         window: new.window,
         text: new.text.clone(),
+        extras: new.extras.clone(),
         state: OutboxState::Queued,
         attempt: 0,
         not_before: now,

@@ -14,14 +14,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Serve;
 use crate::control::{self, token::Secret};
-use crate::{data, logging, wiring};
+use crate::{data, logging, memory, wiring};
+
+/// Threads that wait for the disk, for a supervisor that starts, for names to be resolved. Twice as many as starts at once need; each that was ever
+/// needed at the same time costs memory from then on.
+const WAITING_THREADS: usize = 16;
 
 pub fn run(arguments: Serve, started: Instant) -> anyhow::Result<ExitCode> {
     logging::start();
+    memory::be_frugal();
     let config = read_config(&arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .max_blocking_threads(std::env::var("XBLOCK").ok().and_then(|t| t.parse().ok()).unwrap_or(512))
+        .max_blocking_threads(WAITING_THREADS)
         .build()
         .context("starting the runtime")?;
     runtime.block_on(serve(config, started))

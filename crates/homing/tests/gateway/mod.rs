@@ -241,6 +241,13 @@ impl Running {
         .await;
     }
 
+    /// What it was started with, as the kernel has it.
+    pub fn environment(&self) -> Vec<String> {
+        let pid = self.child.id().unwrap();
+        let variables = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
+        variables.split('\0').map(str::to_owned).collect()
+    }
+
     /// SIGKILL: as hard as it comes.
     pub fn kill(&mut self) {
         self.child.start_kill().unwrap();

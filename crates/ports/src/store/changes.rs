@@ -8,8 +8,10 @@ use homing_domain::process::{Consumption, Ending};
 use homing_domain::session::{Boundary, Current};
 use homing_domain::time::Timestamp;
 
-use super::{DelegationState, ProcessKind, Role, Source, TurnEnd, TurnKind, Watched};
-use crate::platform::OutgoingKind;
+use super::{
+    ApprovalState, DelegationState, ProcessKind, Role, Source, TurnEnd, TurnKind, Usage, Watched,
+};
+use crate::platform::{Extras, OutgoingKind};
 
 /// One transaction of one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub enum Change {
         from: SessionId,
         session: SessionId,
         summary: String,
+        /// From this message of the lineage on everything stays word for word; `None`: all of it is in the summary.
+        kept_from: Option<MessageId>,
     },
     /// Ends the tip and closes the lineage. Unmet if it is closed: the first reason wins (OWN-13).
     CloseLineage {
@@ -62,6 +66,13 @@ pub enum Change {
     },
 
     Append(NewMessage),
+    /// From this message of the lineage on, everything is taken out of what the agent sees. It stays readable. Unmet if nothing is there.
+    Undo {
+        lineage: LineageId,
+        from: MessageId,
+    },
+    /// The model that answers here from now on; `None` is the profile's own.
+    SetModel(Option<String>),
     /// The notification is in this lineage's history from now on. Unmet if it is already: at most once, whatever crashes (OWN-65).
     EnterHistory {
         lineage: LineageId,
@@ -78,6 +89,10 @@ pub enum Change {
     FinishInbound {
         inbound: InboundId,
     },
+    /// Handled, all that this turn has taken. Finishes any number, none included.
+    FinishInboundOf {
+        turn: TurnId,
+    },
     /// Back in the queue: its turn was interrupted before it did anything.
     RequeueInbound {
         inbound: InboundId,
@@ -89,9 +104,21 @@ pub enum Change {
         lineage: LineageId,
         kind: TurnKind,
     },
+    /// Unmet unless it runs.
+    RequireTurn(TurnId),
     /// It begins a tool: from here on it is never run again silently.
     CountTool {
         turn: TurnId,
+    },
+    /// The message that shows what there is of its answer.
+    Previewed {
+        turn: TurnId,
+        message: String,
+    },
+    /// What a model used for it; added up. The turn may be over.
+    Used {
+        turn: TurnId,
+        usage: Usage,
     },
     /// Unmet if it does not run any more.
     EndTurn {
@@ -202,6 +229,20 @@ pub enum Change {
         reason: String,
     },
 
+    /// A dead letter that is told once more by `by`, enqueued before in the same commit. Unmet unless it is dead and was not told again.
+    ToldAgain {
+        outbox: OutboxId,
+        by: OutboxId,
+    },
+
+    /// A question to a person, before it is asked.
+    AddApproval(NewApproval),
+    /// From asked. Unmet if it is settled: the first answer counts.
+    SettleApproval {
+        approval: ApprovalId,
+        state: ApprovalState,
+    },
+
     /// Opens it, or touches it if it is open on this conversation. Unmet if it was closed.
     OpenWindow {
         window: WindowId,
@@ -233,6 +274,23 @@ pub struct NewDelegation {
     pub session: SessionId,
     pub lineage: LineageId,
     pub task: String,
+    /// The first of those that were started together, itself included; they are told together.
+    pub batch: Option<DelegationId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewApproval {
+    pub id: ApprovalId,
+    pub session: SessionId,
+    pub lineage: LineageId,
+    pub turn: TurnId,
+    /// Who may answer: the person whose turn it is. `None`: the platform names nobody, then anyone of the conversation.
+    pub person: Option<String>,
+    /// Exactly this one.
+    pub command: String,
+    /// Why it is asked, for people.
+    pub why: String,
+    pub expires_at: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,6 +301,8 @@ pub struct NewMessage {
     pub role: Role,
     pub author: Option<String>,
     pub text: String,
+    /// What an agent keeps beside the text, in its own JSON: tool calls, the call that a result answers, what was quoted.
+    pub data: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -279,4 +339,5 @@ pub struct NewOutgoing {
     pub origin: Origin,
     pub window: Option<WindowId>,
     pub text: String,
+    pub extras: Extras,
 }

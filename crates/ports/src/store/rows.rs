@@ -11,7 +11,8 @@ use homing_domain::session::{Boundary, Current, EndReason};
 use homing_domain::time::Timestamp;
 use homing_domain::watch::Limiter;
 
-use crate::platform::OutgoingKind;
+use crate::inbox::Together;
+use crate::platform::{Attachment, Extras, OutgoingKind};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationRow {
@@ -22,6 +23,8 @@ pub struct ConversationRow {
     pub current: Option<Current>,
     /// Grows with every reset, resume, branch and compression.
     pub generation: u64,
+    /// The model that was chosen here; `None` is the profile's own.
+    pub model: Option<String>,
     pub created_at: Timestamp,
     pub active_at: Timestamp,
 }
@@ -38,6 +41,8 @@ pub struct SessionRow {
     pub title: Option<String>,
     /// What compression kept of the sessions before.
     pub summary: Option<String>,
+    /// From this message of the lineage on everything was kept word for word beside the summary.
+    pub kept_from: Option<MessageId>,
     pub started_at: Timestamp,
     pub ended: Option<(EndReason, Timestamp)>,
     /// Messages in it.
@@ -60,16 +65,25 @@ pub enum Role {
     Notification,
     /// Homing's own: command replies, notices.
     System,
+    /// What a tool answered to the agent.
+    Tool,
 }
 
 impl Role {
-    pub const ALL: [Role; 4] = [Role::Person, Role::Agent, Role::Notification, Role::System];
+    pub const ALL: [Role; 5] = [
+        Role::Person,
+        Role::Agent,
+        Role::Notification,
+        Role::System,
+        Role::Tool,
+    ];
     pub const fn name(self) -> &'static str {
         match self {
             Role::Person => "person",
             Role::Agent => "agent",
             Role::Notification => "notification",
             Role::System => "system",
+            Role::Tool => "tool",
         }
     }
     pub fn parse(text: &str) -> Option<Role> {
@@ -85,7 +99,93 @@ pub struct MessageRow {
     pub role: Role,
     pub author: Option<String>,
     pub text: String,
+    /// What an agent keeps beside the text, in its own JSON.
+    pub data: Option<String>,
     pub at: Timestamp,
+}
+
+/// What an agent has of a conversation before a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Context {
+    /// Of everything before `messages`.
+    pub summary: Option<String>,
+    /// Oldest first; without what was undone.
+    pub messages: Vec<MessageRow>,
+}
+
+/// What models used, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    pub requests: u64,
+    pub prompt_tokens: u64,
+    /// Of the prompt's: found in the server's cache.
+    pub cached_tokens: u64,
+    pub completion_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.prompt_tokens += other.prompt_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.completion_tokens += other.completion_tokens;
+    }
+}
+
+/// A question to a person, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalRow {
+    pub id: ApprovalId,
+    pub conversation: ConversationId,
+    pub session: SessionId,
+    pub lineage: LineageId,
+    pub turn: TurnId,
+    pub person: Option<String>,
+    pub command: String,
+    pub why: String,
+    pub state: ApprovalState,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub settled_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ApprovalState {
+    Asked,
+    ApprovedOnce,
+    /// And the same command for the rest of this lineage.
+    ApprovedForSession,
+    /// And the same command of this person in this conversation from now on.
+    ApprovedAlways,
+    Denied,
+    /// Nobody answered in time, or the turn was over: a refusal.
+    Expired,
+}
+
+impl ApprovalState {
+    pub const ALL: [ApprovalState; 6] = [
+        ApprovalState::Asked,
+        ApprovalState::ApprovedOnce,
+        ApprovalState::ApprovedForSession,
+        ApprovalState::ApprovedAlways,
+        ApprovalState::Denied,
+        ApprovalState::Expired,
+    ];
+    pub const fn name(self) -> &'static str {
+        match self {
+            ApprovalState::Asked => "asked",
+            ApprovalState::ApprovedOnce => "approved_once",
+            ApprovalState::ApprovedForSession => "approved_for_session",
+            ApprovalState::ApprovedAlways => "approved_always",
+            ApprovalState::Denied => "denied",
+            ApprovalState::Expired => "expired",
+        }
+    }
+    pub fn parse(text: &str) -> Option<ApprovalState> {
+        ApprovalState::ALL
+            .into_iter()
+            .find(|state| state.name() == text)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +201,9 @@ pub struct InboundRow {
     pub received_at: Timestamp,
     /// Turns that had taken it and were interrupted before they did anything.
     pub attempts: u32,
+    pub quoted: Option<String>,
+    pub attachments: Vec<Attachment>,
+    pub together: Option<Together>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -149,6 +252,8 @@ pub struct TurnRow {
     pub kind: TurnKind,
     /// Tools that it had begun.
     pub tools: u32,
+    /// The message that shows what there was of its answer.
+    pub preview: Option<String>,
     pub started_at: Timestamp,
 }
 
@@ -284,6 +389,7 @@ pub struct OutboxRow {
     pub origin: Origin,
     pub window: Option<WindowId>,
     pub text: String,
+    pub extras: Extras,
     pub state: OutboxState,
     pub attempt: u32,
     /// Not before this moment.
@@ -314,6 +420,8 @@ pub struct DelegationRow {
     pub session: SessionId,
     pub lineage: LineageId,
     pub task: String,
+    /// The first of those that were started together, itself included.
+    pub batch: Option<DelegationId>,
     pub state: DelegationState,
     pub result: Option<String>,
     pub created_at: Timestamp,

@@ -67,6 +67,7 @@ async fn compressed(rows: &Rows, number: usize, depth: usize) -> anyhow::Result<
                 from: tip.session,
                 session,
                 summary,
+                kept_from: None,
             });
             tip.session = session;
             changes.push(Change::Point(Some(tip)));

@@ -1,9 +1,12 @@
-//! Whether memory grows: the release binary under many messages and many processes, looked at after a warm-up and at the end.
+//! Whether memory grows: the release binary under many messages and many processes, looked at after every hundredth of the work.
 //!
-//! **Invariant:** what is compared is anonymous memory. Pages of the store's file that the kernel maps are not the gateway's.
+//! **Warm-up:** the first fifth. In it the gateway fills what has a limit: the page caches and the prepared statements of four connections to the store,
+//! and the threads that wait for the disk. What is added afterwards counts as growth, whatever it is.
+//! **Invariant:** what is compared is anonymous memory, as the kernel counts it, when everything said is answered and every result told. Pages of the
+//! store's file that the kernel maps are not the gateway's.
 
 use std::io::BufRead as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use serde_json::json;
@@ -16,47 +19,61 @@ use crate::report::Figures;
 const CONVERSATIONS: usize = 50;
 const MESSAGES: usize = 100_000;
 const PROCESSES: usize = 10_000;
-/// The part of the work before memory is looked at first.
-const WARM_UP: f64 = 0.2;
+/// Parts of the work, memory being looked at after each.
+const ROUNDS: usize = 100;
+/// How many of them are the warm-up.
+const WARM_UP: usize = 20;
+/// Every so many of the looks are told.
+const TOLD: usize = 10;
 /// Requests under way at once.
 const AT_ONCE: usize = 16;
-/// Processes that run at once, at most about so many: each round waits for its own.
-const ROUND: usize = 200;
 /// How long the end of a part is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Before the two looks that are compared.
+const REST: Duration = Duration::from_secs(3);
 
 pub async fn run(place: &Place, scale: f64) -> anyhow::Result<Figures> {
     let folder = place.fresh()?;
     let mut gateway = Gateway::start(place.binary()?, &folder.path().join("data"))?;
     let person = Person::log_in(&mut gateway).await?;
-    let (messages, processes) = (
-        (MESSAGES as f64 * scale) as usize,
-        (PROCESSES as f64 * scale) as usize,
-    );
-    let warm = |all: usize| (all as f64 * WARM_UP) as usize;
-    let mut sent = Work {
+    let mut work = Work {
         person: &person,
         messages: 0,
         processes: 0,
     };
-    sent.until(warm(messages), warm(processes)).await?;
-    let before = memory(&gateway).await?;
-    sent.until(messages, processes).await?;
-    let after = memory(&gateway).await?;
+    let (messages, processes) = (
+        (MESSAGES as f64 * scale) as usize,
+        (PROCESSES as f64 * scale) as usize,
+    );
+    let begun = Instant::now();
+    let (mut start, mut end) = (f64::NAN, f64::NAN);
+    let mut samples = Figures::default();
+    for round in 1..=ROUNDS {
+        work.until(messages * round / ROUNDS, processes * round / ROUNDS)
+            .await?;
+        if round == WARM_UP || round == ROUNDS {
+            tokio::time::sleep(REST).await;
+        }
+        let anonymous = Memory::of(gateway.pid())?.mb("RssAnon")?;
+        match round {
+            WARM_UP => start = anonymous,
+            ROUNDS => end = anonymous,
+            _ => {}
+        }
+        if round % TOLD == 0 {
+            samples.add(format!("anon_mb_{}", work.messages), anonymous);
+        }
+    }
     let mut figures = Figures::default();
-    figures.add("growth_percent", (after - before) / before * 100.0);
-    figures.add("anon_mb_after_warm_up", before);
-    figures.add("anon_mb_at_the_end", after);
-    figures.add("messages", sent.messages as f64);
-    figures.add("processes", sent.processes as f64);
+    figures.add("growth_percent", (end - start) / start * 100.0);
+    figures.add("anon_mb_start", start);
+    figures.add("anon_mb_end", end);
+    figures.add("messages", work.messages as f64);
+    figures.add("processes", work.processes as f64);
+    figures.add("seconds", begun.elapsed().as_secs_f64());
+    figures.append(samples);
     gateway.stop()?;
     Ok(figures)
-}
-
-/// Anonymous memory in megabytes, after a rest.
-async fn memory(gateway: &Gateway) -> anyhow::Result<f64> {
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    Memory::of(gateway.pid())?.mb("RssAnon")
 }
 
 struct Work<'a> {
@@ -66,20 +83,15 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Messages and processes in turns, until so many of each are done.
+    /// On to so many messages and so many processes in all, and until it is quiet.
     async fn until(&mut self, messages: usize, processes: usize) -> anyhow::Result<()> {
-        while self.messages < messages || self.processes < processes {
-            let some = (messages - self.messages).min(ROUND * 10);
-            self.say(some, "hello").await?;
-            self.messages += some;
-            let some = (processes - self.processes).min(ROUND);
-            self.say(some, "!bg true").await?;
-            self.processes += some;
-            self.person
-                .wait_for_quiet(self.messages + self.processes, self.processes)
-                .await?;
-        }
-        Ok(())
+        self.say(messages - self.messages, "hello").await?;
+        self.messages = messages;
+        self.say(processes - self.processes, "!bg true").await?;
+        self.processes = processes;
+        self.person
+            .wait_for_quiet(self.messages + self.processes, self.processes)
+            .await
     }
 
     async fn say(&self, count: usize, text: &str) -> anyhow::Result<()> {

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use async_trait::async_trait;
 use homing_domain::ids::SessionId;
-use homing_ports::agent::{Agent, AgentError, Toolbox, TurnAbout, TurnAnswer, TurnRequest};
-use homing_ports::store::MessageRow;
+use homing_ports::agent::{
+    Agent, AgentError, Summary, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
+};
+use homing_ports::store::Context;
 use homing_simulators::{Sent, Server};
 use tokio_util::sync::CancellationToken;
 
@@ -90,10 +92,10 @@ impl Agent for Echo {
             TurnAbout::Delegated { task, .. } => task,
             TurnAbout::Background { plain, .. } => plain,
         };
-        Ok(TurnAnswer { text })
+        Ok(TurnAnswer::from(text))
     }
 
-    async fn summarize(&self, _: SessionId, _: &[MessageRow]) -> Result<String, AgentError> {
+    async fn summarize(&self, _: SessionId, _: &Context) -> Result<Summary, AgentError> {
         Err(AgentError::Failed("an echo keeps nothing".into()))
     }
 }

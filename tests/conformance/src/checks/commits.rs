@@ -90,6 +90,7 @@ pub async fn an_id_that_exists_is_unmet_and_leaves_the_first_row_alone(place: &d
             role: Role::Agent,
             author: None,
             text: "lost".into(),
+            data: None,
         }))
         .await;
     scene
@@ -137,6 +138,7 @@ pub async fn another_conversations_rows_cannot_be_touched(place: &dyn Place) {
             from: session,
             session: scene.id(),
             summary: String::new(),
+            kept_from: None,
         },
         Change::CloseLineage {
             lineage,
@@ -154,6 +156,7 @@ pub async fn another_conversations_rows_cannot_be_touched(place: &dyn Place) {
             role: Role::Agent,
             author: None,
             text: "mine".into(),
+            data: None,
         }),
         Change::EnterHistory {
             lineage,
@@ -247,6 +250,7 @@ pub async fn a_stale_generation_is_unmet_after_reset_resume_and_compression(plac
         from: next.session,
         session: compressed,
         summary: "so far".into(),
+        kept_from: None,
     };
     let moved = Change::Point(Some(Current {
         session: compressed,

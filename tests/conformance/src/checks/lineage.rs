@@ -72,6 +72,7 @@ fn continued(lineage: LineageId, from: SessionId, session: SessionId) -> Change 
         from,
         session,
         summary: "so far".into(),
+        kept_from: None,
     }
 }
 
@@ -371,6 +372,7 @@ pub async fn histories_are_told_oldest_first_and_cut_at_the_old_end(place: &dyn 
         role: Role::System,
         author: Some("Ada".into()),
         text: "🦉\0\u{7}".into(),
+        data: None,
     };
     scene.done(vec![Change::Append(full.clone())]).await;
     let row = scene

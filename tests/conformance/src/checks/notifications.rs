@@ -196,6 +196,7 @@ pub async fn a_notification_enters_a_lineages_history_once(place: &dyn Place) {
             from: session,
             session: next,
             summary: String::new(),
+            kept_from: None,
         }])
         .await;
     scene
@@ -405,6 +406,7 @@ pub async fn an_open_notification_finds_its_lineage_at_any_depth(place: &dyn Pla
                     from: tip,
                     session: next,
                     summary: String::new(),
+                    kept_from: None,
                 },
                 Change::Point(Some(Current {
                     session: next,

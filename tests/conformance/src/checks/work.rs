@@ -506,6 +506,7 @@ pub async fn a_delegation_ends_once(place: &dyn Place) {
             session,
             lineage,
             task: task.into(),
+            batch: None,
         })
     };
     let own = Change::StartLineage {

@@ -8,6 +8,7 @@ use homing_ports::store::{DelegationRow, DelegationState, Source};
 
 use super::facts::Facts;
 use super::posts::{Posts, Says};
+use super::told::is_adopted;
 use super::{Fault, Found, Moments};
 use crate::people::{Ledger, Started};
 use crate::programs::label_in;
@@ -27,7 +28,7 @@ pub fn check(facts: &Facts, posts: &Posts, ledger: &Ledger, moments: Moments, fo
             );
         }
         one_end(facts, row, found);
-        result(facts, row, &label, found);
+        result(facts, ledger, row, &label, found);
         window(facts, moments, row, found);
     }
     answered(facts, posts, found);
@@ -80,12 +81,15 @@ fn one_end(facts: &Facts, row: &DelegationRow, found: &mut Found) {
 }
 
 /// What a finished one says is what its program did.
-fn result(facts: &Facts, row: &DelegationRow, label: &str, found: &mut Found) {
+fn result(facts: &Facts, ledger: &Ledger, row: &DelegationRow, label: &str, found: &mut Found) {
     if row.state != DelegationState::Finished {
         return;
     }
     let ran = facts.processes.values().find(|process| {
-        process.owner.delegation == Some(row.id) && label_in(&process.command) == Some(label)
+        // Who adopts it takes it over from the sub-agent.
+        let is_its_own = process.owner.delegation == Some(row.id)
+            || is_adopted(ledger, Source::Process(process.id));
+        is_its_own && label_in(&process.command) == Some(label)
     });
     let Some(process) = ran else {
         return found.fault(

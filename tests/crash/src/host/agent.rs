@@ -8,10 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::{ProcessId, SessionId};
 use homing_ports::agent::{
-    AboutItem, Agent, AgentError, LogFrom, StartCall, ToolAnswer, ToolCall, ToolError, Toolbox,
-    TurnAbout, TurnAnswer, TurnRequest,
+    AboutItem, Agent, AgentError, LogFrom, StartCall, Summary, ToolAnswer, ToolCall, ToolError,
+    Toolbox, TurnAbout, TurnAnswer, TurnRequest,
 };
-use homing_ports::store::{MessageRow, Source};
+use homing_ports::store::{Context, Source};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -53,9 +53,9 @@ impl ScriptedAgent {
             _ => Ok("said".to_owned()),
         };
         let said = done.unwrap_or_else(|error| format!("refused: {error}"));
-        Ok(TurnAnswer {
-            text: format!("answer {label} [{session}] {said}"),
-        })
+        Ok(TurnAnswer::from(format!(
+            "answer {label} [{session}] {said}"
+        )))
     }
 
     async fn start_and_wait(&self, words: &str, tools: &dyn Toolbox) -> Result<String, ToolError> {
@@ -138,11 +138,16 @@ async fn delegate(how: &str, words: &str, tools: &dyn Toolbox) -> Result<String,
     let program = program(words)?;
     let task = format!("{how} {words}");
     match tools
-        .call(ToolCall::Delegate { task, window: None })
+        .call(ToolCall::Delegate {
+            tasks: vec![task],
+            wait: false,
+            window: None,
+        })
         .await?
     {
-        ToolAnswer::Delegated { delegation } => {
-            Ok(format!("delegated {} {delegation}", program.label()))
+        ToolAnswer::Delegated { delegations } => {
+            let ids: Vec<String> = delegations.iter().map(ToString::to_string).collect();
+            Ok(format!("delegated {} {}", program.label(), ids.join(" ")))
         }
         other => Err(unexpected(&other)),
     }
@@ -156,7 +161,13 @@ async fn delegated(task: &str, tools: &dyn Toolbox) -> Result<String, ToolError>
     }
     let program = program(words)?;
     let command = program.command();
-    match tools.call(ToolCall::Run { command }).await? {
+    match tools
+        .call(ToolCall::Run {
+            command,
+            limit: None,
+        })
+        .await?
+    {
         ToolAnswer::Ran { ending, .. } => Ok(format!("ran {}: {ending}", program.label())),
         other => Err(unexpected(&other)),
     }
@@ -180,7 +191,7 @@ fn background(session: SessionId, items: &[AboutItem], plain: &str) -> TurnAnswe
         text.push('\n');
         text.extend(plain.chars().take(3_000));
     }
-    TurnAnswer { text }
+    TurnAnswer::from(text)
 }
 
 fn about(item: &AboutItem) -> String {
@@ -217,17 +228,18 @@ impl Agent for ScriptedAgent {
             TurnAbout::Background { items, plain, .. } => {
                 Ok(background(request.session, items, plain))
             }
-            TurnAbout::Delegated { task, .. } => Ok(TurnAnswer {
-                text: delegated(task, &*tools).await?,
-            }),
+            TurnAbout::Delegated { task, .. } => {
+                Ok(TurnAnswer::from(delegated(task, &*tools).await?))
+            }
         }
     }
 
     async fn summarize(
         &self,
         session: SessionId,
-        history: &[MessageRow],
-    ) -> Result<String, AgentError> {
-        Ok(format!("{} messages of {session}", history.len()))
+        context: &Context,
+    ) -> Result<Summary, AgentError> {
+        let messages = context.messages.len();
+        Ok(Summary::from(format!("{messages} messages of {session}")))
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::{ConversationId, InboundId, WindowId};
 use homing_domain::key::SessionKey;
-use homing_domain::origin::AccountName;
-use homing_ports::inbox::{AcceptError, Accepted, Inbound, Inbox};
+use homing_domain::origin::{AccountName, Origin};
+use homing_ports::inbox::{AcceptError, Accepted, Edited, Inbound, Inbox};
 use tokio::sync::broadcast;
 
 /// How late it is stored.
@@ -32,6 +32,23 @@ impl Inbox for Hasty {
 
     fn ready(&self, account: &AccountName) {
         self.0.ready(account);
+    }
+    async fn edited(
+        &self,
+        account: &AccountName,
+        platform_id: &str,
+        text: &str,
+    ) -> Result<Edited, AcceptError> {
+        self.0.edited(account, platform_id, text).await
+    }
+    async fn moved(&self, account: &AccountName, from: &str, to: &str) -> Result<u64, AcceptError> {
+        self.0.moved(account, from, to).await
+    }
+    async fn reopened(&self, place: &Origin) -> Result<(), AcceptError> {
+        self.0.reopened(place).await
+    }
+    async fn tell_operator(&self, text: &str) {
+        self.0.tell_operator(text).await;
     }
     async fn open_window(
         &self,

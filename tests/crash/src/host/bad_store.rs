@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
 use homing_domain::notification::Kind;
-use homing_domain::origin::Origin;
+use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
 use homing_ports::IdSource;
-use homing_ports::inbox::{Accepted, Inbound};
+use homing_ports::inbox::{Accepted, Edited, Inbound};
 use homing_ports::store::*;
 use homing_store_sqlite::SqliteStore;
 use tokio::sync::Mutex;
@@ -127,6 +127,7 @@ impl Bad {
                 origin: item.origin,
                 window: item.window,
                 text: item.text,
+                extras: Default::default(),
             }),
         ])
     }
@@ -267,6 +268,22 @@ impl Store for Bad {
     ) -> StoreResult<Accepted> {
         self.inner.accept(inbound, key, at).await
     }
+    async fn edit_inbound(
+        &self,
+        account: &AccountName,
+        platform_id: &str,
+        text: &str,
+    ) -> StoreResult<Edited> {
+        self.inner.edit_inbound(account, platform_id, text).await
+    }
+    async fn move_chat(
+        &self,
+        account: &AccountName,
+        from: &str,
+        to: &str,
+    ) -> StoreResult<Vec<ConversationId>> {
+        self.inner.move_chat(account, from, to).await
+    }
     async fn open_conversation(
         &self,
         key: &SessionKey,
@@ -335,5 +352,15 @@ passed_on! {
     find_process(conversation: Option<ConversationId>, ending: &str) -> Vec<ProcessId>;
     find_session(conversation: ConversationId, ending: &str) -> Vec<SessionId>;
     find_notification(ending: &str) -> Vec<NotificationId>;
+    conversations_of(account: &AccountName, chat: &str, thread: Option<&str>) -> Vec<ConversationId>;
+    context(session: SessionId, limit: u32) -> Context;
+    search_history(conversation: ConversationId, words: &str, limit: u32) -> Vec<MessageRow>;
+    usage(lineage: LineageId) -> Usage;
+    dead_letters(conversation: ConversationId, limit: u32) -> Vec<OutboxRow>;
+    outbox_item(id: OutboxId) -> Option<OutboxRow>;
+    open_approvals(conversation: ConversationId) -> Vec<ApprovalRow>;
+    approval(id: ApprovalId) -> Option<ApprovalRow>;
+    is_approved(lineage: LineageId, conversation: ConversationId, person: Option<&str>, command: &str) -> bool;
+    batch(first: DelegationId) -> Vec<DelegationRow>;
     totals() -> Totals;
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use homing_domain::ids::{ConversationId, InboundId, WindowId};
 use homing_domain::key::{KeySettings, SessionKey};
-use homing_domain::origin::AccountName;
+use homing_domain::origin::{AccountName, Origin};
 use homing_domain::session::Boundary;
 use homing_gateway::Gateway;
-use homing_ports::inbox::{AcceptError, Accepted, Inbound, Inbox};
+use homing_ports::inbox::{AcceptError, Accepted, Edited, Inbound, Inbox};
 use tokio::sync::broadcast;
 
 use crate::people::Operation;
@@ -67,6 +67,23 @@ impl Inbox for Operated {
 
     fn ready(&self, account: &AccountName) {
         self.inner.ready(account);
+    }
+    async fn edited(
+        &self,
+        account: &AccountName,
+        platform_id: &str,
+        text: &str,
+    ) -> Result<Edited, AcceptError> {
+        self.inner.edited(account, platform_id, text).await
+    }
+    async fn moved(&self, account: &AccountName, from: &str, to: &str) -> Result<u64, AcceptError> {
+        self.inner.moved(account, from, to).await
+    }
+    async fn reopened(&self, place: &Origin) -> Result<(), AcceptError> {
+        self.inner.reopened(place).await
+    }
+    async fn tell_operator(&self, text: &str) {
+        self.inner.tell_operator(text).await;
     }
     async fn open_window(
         &self,

@@ -1,20 +1,24 @@
 //! Rows in a page of an SQLite table, as far as the audit has to read them.
 //!
-//! **Invariant:** a row is known by its shape: the number of columns its table has, and texts where that table has texts.
+//! **Invariant:** a row is known by its shape: the words that its table allows stand where that table has them. Columns that were added to a
+//! table later stand behind these.
 //! **Absent on purpose:** overflow pages. Of a row that does not fit into its page, the columns that do are read.
 
 use homing_domain::ids::OutboxId;
+use homing_domain::outbox::OutboxState;
+use homing_ports::platform::OutgoingKind;
 
 /// A table's leaf, by its first byte.
 const LEAF: u8 = 0x0d;
 const HEADER: usize = 8;
-/// Columns of `outbox` and of `inbound`, and where the ones that matter stand.
-const OUTBOX: usize = 15;
+/// Columns of `outbox`.
+const KIND: usize = 4;
 const STATE: usize = 8;
 const ATTEMPT: usize = 9;
-const INBOUND: usize = 16;
+/// Columns of `inbound`.
 const PLATFORM: usize = 3;
 const PLATFORM_ID: usize = 5;
+const HANDLED: usize = 11;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Row {
@@ -40,9 +44,10 @@ impl Row {
 
     /// If it is an outbox item that is being sent: which, and the how manieth attempt.
     pub fn sending(&self) -> Option<(OutboxId, u64)> {
-        let is_sending = self.columns.len() == OUTBOX && self.text(STATE) == Some("sending");
-        match self.columns.get(ATTEMPT) {
-            Some(Value::Number(attempt)) if is_sending => {
+        OutgoingKind::parse(self.text(KIND)?)?;
+        let is_sending = self.text(STATE)? == OutboxState::Sending.name();
+        match self.columns.get(ATTEMPT)? {
+            Value::Number(attempt) if is_sending => {
                 Some((OutboxId::from_number(self.rowid), *attempt))
             }
             _ => None,
@@ -51,10 +56,10 @@ impl Row {
 
     /// If it is a message that came in: its platform, and the platform's id of it.
     pub fn accepted(&self) -> Option<(String, String)> {
-        let platform = self
-            .text(PLATFORM)
-            .filter(|_| self.columns.len() == INBOUND)?;
-        Some((platform.to_owned(), self.text(PLATFORM_ID)?.to_owned()))
+        let handled = self.text(HANDLED)?;
+        let is_inbound = ["queued", "taken", "done"].contains(&handled);
+        let (platform, id) = (self.text(PLATFORM)?, self.text(PLATFORM_ID)?);
+        is_inbound.then(|| (platform.to_owned(), id.to_owned()))
     }
 }
 
@@ -141,20 +146,25 @@ fn value(kind: u64, body: &mut &[u8]) -> Value {
 pub mod leaf {
     use super::*;
 
+    /// Columns that a row here has.
+    const COLUMNS: usize = 17;
+
     pub fn outbox(id: OutboxId, state: &str, attempt: u64) -> Vec<u8> {
-        let mut columns = vec![None; OUTBOX];
-        columns[STATE] = Some(state.to_owned().into_bytes());
+        let mut columns = vec![None; COLUMNS];
+        columns[KIND] = Some("answer");
+        columns[STATE] = Some(state);
         page(id.number(), &columns, Some((ATTEMPT, attempt)))
     }
 
     pub fn inbound(platform: &str, id: &str) -> Vec<u8> {
-        let mut columns = vec![None; INBOUND];
-        columns[PLATFORM] = Some(platform.to_owned().into_bytes());
-        columns[PLATFORM_ID] = Some(id.to_owned().into_bytes());
+        let mut columns = vec![None; COLUMNS];
+        columns[PLATFORM] = Some(platform);
+        columns[PLATFORM_ID] = Some(id);
+        columns[HANDLED] = Some("queued");
         page(9, &columns, None)
     }
 
-    fn page(rowid: u64, texts: &[Option<Vec<u8>>], number: Option<(usize, u64)>) -> Vec<u8> {
+    fn page(rowid: u64, texts: &[Option<&str>], number: Option<(usize, u64)>) -> Vec<u8> {
         let (mut header, mut body) = (Vec::new(), Vec::new());
         for (index, text) in texts.iter().enumerate() {
             match (text, number) {
@@ -164,7 +174,7 @@ pub mod leaf {
                 }
                 (Some(text), _) => {
                     header.push(u8::try_from(13 + 2 * text.len()).unwrap_or(0));
-                    body.extend(text);
+                    body.extend(text.as_bytes());
                 }
                 (None, _) => header.push(0),
             }

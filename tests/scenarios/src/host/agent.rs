@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use homing_domain::ids::{DelegationId, ProcessId, SessionId};
 use homing_domain::key::SessionKey;
 use homing_ports::agent::{
-    AboutItem, Agent, AgentError, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
+    AboutItem, Agent, AgentError, Summary, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
 };
-use homing_ports::store::{MessageRow, Source};
+use homing_ports::store::{Context, Source};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -179,7 +179,7 @@ impl ScriptedAgent {
             .insert(delegation, HeldDelegation { tools, end });
         tokio::select! {
             result = ended => match result {
-                Ok(Ok(text)) => Ok(TurnAnswer { text }),
+                Ok(Ok(text)) => Ok(TurnAnswer::from(text)),
                 Ok(Err(error)) => Err(AgentError::Failed(error)),
                 Err(_) => Err(AgentError::Cancelled),
             },
@@ -209,9 +209,8 @@ impl ScriptedAgent {
             return self.never_end(&request.key, cancel).await;
         }
         let names: Vec<String> = items.iter().map(|item| self.named(item.source)).collect();
-        Ok(TurnAnswer {
-            text: format!("About {}:\n{}", names.join(", "), cut(plain)),
-        })
+        let text = format!("About {}:\n{}", names.join(", "), cut(plain));
+        Ok(TurnAnswer::from(text))
     }
 
     async fn never_end(
@@ -288,9 +287,7 @@ impl Agent for ScriptedAgent {
                 } else if self.slow_turns {
                     return self.never_end(&request.key, &cancel).await;
                 }
-                Ok(TurnAnswer {
-                    text: format!("You said: {}", cut(text)),
-                })
+                Ok(TurnAnswer::from(format!("You said: {}", cut(text))))
             }
             TurnAbout::Delegated { delegation, .. } => {
                 self.delegated(*delegation, tools, &cancel).await
@@ -304,8 +301,9 @@ impl Agent for ScriptedAgent {
     async fn summarize(
         &self,
         session: SessionId,
-        history: &[MessageRow],
-    ) -> Result<String, AgentError> {
-        Ok(format!("{} messages of {session}", history.len()))
+        context: &Context,
+    ) -> Result<Summary, AgentError> {
+        let messages = context.messages.len();
+        Ok(Summary::from(format!("{messages} messages of {session}")))
     }
 }

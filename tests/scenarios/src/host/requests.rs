@@ -85,7 +85,10 @@ impl Host {
                 self.agent.name(process, label);
                 self.started(process).await
             }
-            (Ok(ToolAnswer::Delegated { delegation }), _) => self.delegated(delegation).await,
+            (Ok(ToolAnswer::Delegated { delegations }), _) => match delegations.first() {
+                Some(delegation) => self.delegated(*delegation).await,
+                None => Err("a sub-agent, seen none".into()),
+            },
             (Err(error), None) if delegates => Err(format!("a sub-agent, seen {}", chain(&error))),
             (Err(error), Some(_)) => Err(format!("it cannot be started: {}", chain(&error))),
             (Ok(answer), _) => Ok(Answer::Said(format!("{answer:?}"))),
@@ -237,7 +240,11 @@ fn tool_call(call: Call) -> ToolCall {
             window,
             ..StartCall::default()
         }),
-        Call::Delegate { task, window } => ToolCall::Delegate { task, window },
+        Call::Delegate { task, window } => ToolCall::Delegate {
+            tasks: vec![task],
+            wait: false,
+            window,
+        },
         Call::Wait(process) => ToolCall::Wait {
             process,
             limit: WAIT_LIMIT,

@@ -157,5 +157,8 @@ fn inbound(line: &Line, update: Update) -> Inbound {
         text: update.text,
         window: update.window,
         raw,
+        quoted: None,
+        attachments: Vec::new(),
+        together: None,
     }
 }

@@ -12,7 +12,10 @@ use homing_simulators::telegram::{Flood, Pace, Schema, Server, Settings};
 use tokio::io::AsyncReadExt as _;
 
 #[derive(Debug, Parser)]
-#[command(name = "telegram", about = "The Telegram Bot API, simulated on loopback")]
+#[command(
+    name = "telegram",
+    about = "The Telegram Bot API, simulated on loopback"
+)]
 struct Arguments {
     /// Where to listen; loopback only.
     #[arg(long, default_value = "127.0.0.1:0")]

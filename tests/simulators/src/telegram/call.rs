@@ -117,7 +117,8 @@ impl Call<'_> {
     /// The message of `message_id`.
     pub fn message(&self, key: Chat, missing: &str) -> Result<&Message, ApiError> {
         let id = self.params.integer("message_id")?;
-        let id = MessageId(id.ok_or_else(|| ApiError::misuse("message identifier is not specified"))?);
+        let id =
+            MessageId(id.ok_or_else(|| ApiError::misuse("message identifier is not specified"))?);
         self.room(key)?
             .message(id)
             .ok_or_else(|| ApiError::bad(missing))

@@ -285,9 +285,7 @@ fn act(server: &Server, verb: Verb) -> Done {
             at,
             who,
             standing,
-        } => server
-            .change_member(by, at.chat(), who, standing)
-            .map(yes),
+        } => server.change_member(by, at.chat(), who, standing).map(yes),
         Verb::Topic { by, at, name } => server
             .topic(by, at.chat(), &name)
             .map(|place| json!(place.thread)),
@@ -324,13 +322,19 @@ fn act(server: &Server, verb: Verb) -> Done {
         Verb::Block(at) => server.block(at.chat()).map(yes),
         Verb::Unblock(at) => server.unblock(at.chat()).map(yes),
         Verb::Migrate { by, chat } => server
-            .migrate(by, Chat { id: chat, bot: None })
+            .migrate(
+                by,
+                Chat {
+                    id: chat,
+                    bot: None,
+                },
+            )
             .map(|new| json!(new.id)),
         Verb::StopGeneration { at, draft } => server.stop_generation(at.chat(), draft).map(yes),
-        Verb::PushRaw { bot, update } => server
-            .push_raw(&known(bot), update)
-            .map(|id| json!(id)),
-        other => Err(Impossible::because(format!("{other:?} is no act of people"))),
+        Verb::PushRaw { bot, update } => server.push_raw(&known(bot), update).map(|id| json!(id)),
+        other => Err(Impossible::because(format!(
+            "{other:?} is no act of people"
+        ))),
     }
 }
 

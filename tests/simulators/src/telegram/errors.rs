@@ -126,7 +126,8 @@ impl ApiError {
     }
 
     pub fn body(&self) -> Value {
-        let mut body = json!({"ok": false, "error_code": self.status, "description": self.description});
+        let mut body =
+            json!({"ok": false, "error_code": self.status, "description": self.description});
         match self.parameters {
             Some(Parameters::RetryAfter(seconds)) => {
                 body["parameters"] = json!({"retry_after": seconds});

@@ -54,7 +54,9 @@ pub enum Effect {
 #[serde(rename_all = "snake_case")]
 pub enum Trouble {
     /// 429 with `parameters.retry_after`.
-    TooManyRequests { retry_after: u64 },
+    TooManyRequests {
+        retry_after: u64,
+    },
     /// 500 `Internal Server Error: restart`; the request may have been carried out.
     InternalError(Effect),
     /// 502 with an HTML page, as proxies send it.

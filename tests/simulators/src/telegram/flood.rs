@@ -89,10 +89,7 @@ mod tests {
         gate.count(bot, group, 1, at(0));
         assert_eq!(gate.wait(bot, group, at(1)), None);
         gate.count(bot, group, 1, at(10));
-        assert_eq!(
-            gate.wait(bot, group, at(20)),
-            Some(Duration::from_secs(40))
-        );
+        assert_eq!(gate.wait(bot, group, at(20)), Some(Duration::from_secs(40)));
         assert_eq!(gate.wait(bot, group, at(60)), None);
         let private = Chat {
             id: ChatId(1),

@@ -37,11 +37,7 @@ pub(super) fn checked(markup: Option<&Value>) -> Result<Option<Value>, ApiError>
             "field \"inline_keyboard\" must be of type Array",
         ));
     };
-    let buttons: Vec<&Value> = rows
-        .iter()
-        .filter_map(Value::as_array)
-        .flatten()
-        .collect();
+    let buttons: Vec<&Value> = rows.iter().filter_map(Value::as_array).flatten().collect();
     for button in &buttons {
         check_button(button)?;
     }

@@ -74,9 +74,14 @@ pub enum Outcome {
     Open,
     Done,
     /// What it was refused with.
-    Refused { status: u16, description: String },
+    Refused {
+        status: u16,
+        description: String,
+    },
     /// A fault kept the answer away; `taken` says whether it was carried out.
-    Unanswered { taken: bool },
+    Unanswered {
+        taken: bool,
+    },
 }
 
 /// A chat action, such as typing.

@@ -258,7 +258,10 @@ impl Markdown {
                 left.byte
             ),
             (_, Some((_, _, name))) => {
-                format!("Can't find end of {name} entity at byte offset {}", left.byte)
+                format!(
+                    "Can't find end of {name} entity at byte offset {}",
+                    left.byte
+                )
             }
             (_, None) => format!("Can't find end of a URL at byte offset {}", left.byte),
         })
@@ -321,8 +324,16 @@ mod tests {
                 "MarkdownV2",
                 "Can't find end of Bold entity at byte offset 0",
             ),
-            ("<p>", "HTML", "Unsupported start tag \"p\" at byte offset 0"),
-            ("<b>a", "HTML", "Can't find end tag corresponding to start tag \"b\""),
+            (
+                "<p>",
+                "HTML",
+                "Unsupported start tag \"p\" at byte offset 0",
+            ),
+            (
+                "<b>a",
+                "HTML",
+                "Can't find end tag corresponding to start tag \"b\"",
+            ),
             ("a</b>", "HTML", "Unexpected end tag at byte offset 1"),
         ] {
             let refused = parse(text, mode).expect_err("it is refused");

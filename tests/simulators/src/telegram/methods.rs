@@ -110,7 +110,10 @@ const SIMULATED: &[(&str, Run)] = &[
     ("unhideGeneralForumTopic", topics::unhide_general),
     ("unpinAllChatMessages", chats::unpin_all),
     ("unpinAllForumTopicMessages", topics::unpin_all),
-    ("unpinAllGeneralForumTopicMessages", topics::unpin_all_general),
+    (
+        "unpinAllGeneralForumTopicMessages",
+        topics::unpin_all_general,
+    ),
     ("unpinChatMessage", chats::unpin),
 ];
 
@@ -149,11 +152,25 @@ impl Method {
     pub fn is_poll(&self) -> bool {
         self.name == "getUpdates"
     }
+}
 
-    /// Every name that is known.
-    #[cfg(test)]
-    pub fn names() -> impl Iterator<Item = &'static str> {
+#[cfg(test)]
+mod tests {
+    use super::super::schema::Schemas;
+    use super::super::settings::Schema;
+    use super::*;
+
+    #[test]
+    fn every_method_of_the_schema_is_listed_once() {
+        let Ok(Some(schemas)) = Schemas::read(&Schema::Found) else {
+            eprintln!("skipped: there is no schema in HOMING_CONTRACTS");
+            return;
+        };
         let simulated = SIMULATED.iter().map(|(name, _)| *name);
-        simulated.chain(REFUSED.iter().copied())
+        let mut listed: Vec<&str> = simulated.chain(REFUSED.iter().copied()).collect();
+        listed.sort_unstable();
+        let mut known: Vec<&str> = schemas.method_names().collect();
+        known.sort_unstable();
+        assert_eq!(listed, known);
     }
 }

@@ -70,6 +70,21 @@ const FLAGS: &[&str] = &[
     "supports_streaming",
 ];
 
+/// A part with a file name under one of these is the parameter itself; others are referred to as `attach://NAME`.
+const FILES: &[&str] = &[
+    "animation",
+    "audio",
+    "certificate",
+    "cover",
+    "document",
+    "photo",
+    "sticker",
+    "thumbnail",
+    "video",
+    "video_note",
+    "voice",
+];
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct Params {
     pub fields: Map<String, Value>,
@@ -93,11 +108,13 @@ impl Params {
         }
     }
 
-    /// A part with a file name. A parameter of the same name refers to it.
+    /// A part with a file name.
     pub fn attach(&mut self, name: String, upload: Upload) {
-        self.fields
-            .entry(name.clone())
-            .or_insert_with(|| Value::String(format!("attach://{name}")));
+        if FILES.contains(&name.as_str()) {
+            self.fields
+                .entry(name.clone())
+                .or_insert_with(|| Value::String(format!("attach://{name}")));
+        }
         self.files.insert(name, upload);
     }
 

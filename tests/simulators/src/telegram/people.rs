@@ -40,7 +40,9 @@ impl World {
             false => LONGEST_TEXT,
         };
         if units(&post.text) > limit {
-            return no(format!("Telegram's own apps split a text of more than {limit} UTF-16 units"));
+            return no(format!(
+                "Telegram's own apps split a text of more than {limit} UTF-16 units"
+            ));
         }
         if post.text.is_empty() && message.content.is_empty() {
             return no("an empty message cannot be written");
@@ -236,7 +238,8 @@ impl World {
         self.check_person(by, key)?;
         let room = self.room(key)?;
         let bot = key.bot.and_then(|bot| self.bots.get(&bot));
-        let can = room.is(Kind::Forum) || bot.is_some_and(|bot| bot.topics && bot.people_create_topics);
+        let can =
+            room.is(Kind::Forum) || bot.is_some_and(|bot| bot.topics && bot.people_create_topics);
         if !can {
             return no(format!("people cannot create topics in {}", key.id));
         }

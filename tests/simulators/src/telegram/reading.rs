@@ -55,7 +55,9 @@ fn put_all(params: &mut Params, fields: Fields) {
 
 fn json(params: &mut Params, bytes: &[u8]) -> Result<(), ApiError> {
     let Ok(Value::Object(fields)) = serde_json::from_slice(bytes) else {
-        return Err(ApiError::misuse("can't parse request: JSON object expected"));
+        return Err(ApiError::misuse(
+            "can't parse request: JSON object expected",
+        ));
     };
     for (name, value) in fields {
         params.put(name, value);
@@ -81,7 +83,8 @@ async fn multipart(params: &mut Params, mut parts: Multipart) -> Result<(), ApiE
             }
             None => {
                 let text = String::from_utf8(bytes.to_vec());
-                let text = text.map_err(|_| ApiError::misuse("strings must be encoded in UTF-8"))?;
+                let text =
+                    text.map_err(|_| ApiError::misuse("strings must be encoded in UTF-8"))?;
                 params.put(name, Value::String(text));
             }
         }

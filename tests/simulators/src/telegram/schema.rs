@@ -50,6 +50,11 @@ impl Schemas {
         }
     }
 
+    #[cfg(test)]
+    pub fn method_names(&self) -> impl Iterator<Item = &str> {
+        self.methods.keys().map(String::as_str)
+    }
+
     /// What is wrong with a request's parameters, in one line.
     pub fn problem(&self, method: &str, params: &Map<String, Value>) -> Option<String> {
         let schema = &self.methods.get(method)?["params"];

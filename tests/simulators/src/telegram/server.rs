@@ -72,10 +72,11 @@ impl Server {
         if !settings.listen.ip().is_loopback() {
             return Err(StartError::NotLoopback(settings.listen));
         }
-        let schemas = Schemas::read(&settings.schema).map_err(|(path, why)| StartError::Schema {
-            path: path.display().to_string(),
-            why,
-        })?;
+        let schemas =
+            Schemas::read(&settings.schema).map_err(|(path, why)| StartError::Schema {
+                path: path.display().to_string(),
+                why,
+            })?;
         let listener = TcpListener::bind(settings.listen)
             .await
             .map_err(StartError::Listen)?;
@@ -437,8 +438,10 @@ impl Server {
         let world = self.shared.world();
         let kept = world.bots.get(&bot.id);
         let kept = kept.into_iter().flat_map(|bot| &bot.commands);
-        kept.map(|((scope, language), commands)| (scope.clone(), language.clone(), commands.clone()))
-            .collect()
+        kept.map(|((scope, language), commands)| {
+            (scope.clone(), language.clone(), commands.clone())
+        })
+        .collect()
     }
 
     /// Topics of a forum or private chat that are not deleted: thread, name, whether it is closed.

@@ -103,8 +103,7 @@ impl World {
                     shown["reply_to_message"] = self.show_bare(room, replied);
                 }
                 if let Some(quote) = quote {
-                    shown["quote"] =
-                        json!({"text": quote, "position": 0, "is_manual": true});
+                    shown["quote"] = json!({"text": quote, "position": 0, "is_manual": true});
                 }
             }
             Some(Reply::Elsewhere { chat, message: to }) => {
@@ -242,8 +241,8 @@ impl World {
         };
         for right in rights {
             // The first one comes with being an administrator, or restricted, at all.
-            let granted =
-                standing.has(right) && *right != "is_anonymous" || ["can_manage_chat", "is_member"].contains(right);
+            let granted = standing.has(right) && *right != "is_anonymous"
+                || ["can_manage_chat", "is_member"].contains(right);
             shown[*right] = json!(granted);
         }
         if matches!(standing, Standing::Kicked | Standing::Restricted) {

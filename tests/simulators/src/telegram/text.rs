@@ -104,9 +104,7 @@ fn spans(text: &str, entities: &[Value]) -> Result<Vec<Span>, ApiError> {
             entity[name]
                 .as_u64()
                 .and_then(|number| usize::try_from(number).ok())
-                .ok_or_else(|| {
-                    ApiError::misuse(format!("receive an entity with incorrect {name}"))
-                })
+                .ok_or_else(|| ApiError::misuse(format!("receive an entity with incorrect {name}")))
         };
         let (start, end) = (number("offset")?, number("offset")? + number("length")?);
         if end > length {

@@ -224,7 +224,12 @@ fn carry_out(shared: &Shared, bot: UserId, reply: Value) {
         }
     }
     let known = methods::find(&name);
-    let entry = serving::log(shared, bot, known.map_or(&name, |known| known.name), &params);
+    let entry = serving::log(
+        shared,
+        bot,
+        known.map_or(&name, |known| known.name),
+        &params,
+    );
     let answer = match known {
         Some(method) => serving::carry_out(shared, bot, method, &params, None),
         None => Err(super::errors::ApiError::no_method()),

@@ -135,7 +135,10 @@ impl World {
     pub fn new_token(&mut self, bot: UserId) -> String {
         self.counters.token += 1;
         // Of the form that clients check for: 35 characters after the number.
-        format!("{bot}:AAsimulated-token-of-a-bot-{:08}", self.counters.token)
+        format!(
+            "{bot}:AAsimulated-token-of-a-bot-{:08}",
+            self.counters.token
+        )
     }
 
     pub fn add_user(&mut self, new: NewUser) -> UserId {
@@ -284,7 +287,10 @@ impl World {
         let kind = message.media_kind()?;
         let shown = message.content.get(kind)?;
         // Of a photo, the largest size is the last.
-        let shown = shown.as_array().and_then(|sizes| sizes.last()).unwrap_or(shown);
+        let shown = shown
+            .as_array()
+            .and_then(|sizes| sizes.last())
+            .unwrap_or(shown);
         let file_id = shown["file_id"].as_str()?;
         let file = self.files.get(file_id)?;
         Some(Media {

@@ -5,8 +5,16 @@ use serde_json::{Value, json};
 
 async fn ask(server: &Server, verb: &str, body: Value) -> Value {
     let url = format!("{}/_control/{verb}", server.url());
-    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
-    let response = client.post(url).json(&body).send().await.expect("an answer");
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .expect("a client");
+    let response = client
+        .post(url)
+        .json(&body)
+        .send()
+        .await
+        .expect("an answer");
     response.json().await.expect("JSON")
 }
 
@@ -24,20 +32,51 @@ async fn a_conversation_is_held_through_it() {
     };
     let bot = make("bot", json!({"username": "test_bot", "topics": true})).await;
     let alice = make("user", json!({"first_name": "Alice"})).await;
-    let forum = make("chat", json!({"kind": "forum", "title": "Forum", "members": [alice]})).await;
+    let forum = make(
+        "chat",
+        json!({"kind": "forum", "title": "Forum", "members": [alice]}),
+    )
+    .await;
     make("admit", json!({"chat": forum, "who": bot["id"], "standing": {"administrator": ["can_manage_topics"]}})).await;
-    let thread = make("topic", json!({"by": alice, "chat": forum, "name": "Plans"})).await;
-    let said = make("post", json!({"by": alice, "chat": forum, "thread": thread, "text": "hello"})).await;
-    let url = format!("{}/bot{}/sendMessage", server.url(), bot["token"].as_str().expect("a token"));
+    let thread = make(
+        "topic",
+        json!({"by": alice, "chat": forum, "name": "Plans"}),
+    )
+    .await;
+    let said = make(
+        "post",
+        json!({"by": alice, "chat": forum, "thread": thread, "text": "hello"}),
+    )
+    .await;
+    let url = format!(
+        "{}/bot{}/sendMessage",
+        server.url(),
+        bot["token"].as_str().expect("a token")
+    );
     let params = json!({"chat_id": forum, "text": "hi", "reply_parameters": {"message_id": said}});
-    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
-    client.post(url).json(&params).send().await.expect("an answer");
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .expect("a client");
+    client
+        .post(url)
+        .json(&params)
+        .send()
+        .await
+        .expect("an answer");
     make("wait", json!({"sent": 1, "limit_ms": 5000})).await;
     let sent = make("sent", json!({})).await;
-    assert_eq!((&sent[0]["text"], &sent[0]["thread"]), (&json!("hi"), &thread));
+    assert_eq!(
+        (&sent[0]["text"], &sent[0]["thread"]),
+        (&json!("hi"), &thread)
+    );
     let messages = make("messages", json!({"chat": forum, "thread": thread})).await;
     assert_eq!(messages.as_array().map(Vec::len), Some(3));
-    make("topic_event", json!({"by": alice, "chat": forum, "thread": thread, "event": "closed"})).await;
+    make(
+        "topic_event",
+        json!({"by": alice, "chat": forum, "thread": thread, "event": "closed"}),
+    )
+    .await;
     make("fault", json!({"trouble": {"too_many_requests": {"retry_after": 1}}, "method": "getMe", "which": {"next": 2}})).await;
     assert_eq!(make("violations", json!({})).await, json!([]));
 }
@@ -57,7 +96,11 @@ async fn what_makes_no_sense_is_refused_with_a_reason() {
     ] {
         let answer = ask(&server, verb, body).await;
         assert_eq!(answer["ok"], false, "{verb}");
-        assert!(answer["error"].as_str().is_some_and(|error| !error.is_empty()));
+        assert!(
+            answer["error"]
+                .as_str()
+                .is_some_and(|error| !error.is_empty())
+        );
     }
     let url = format!("{}/_control/help", server.url());
     assert!(reqwest::get(url).await.is_ok());

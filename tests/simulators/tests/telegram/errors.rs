@@ -22,7 +22,10 @@ async fn every_listed_error_can_be_produced() {
             continue;
         };
         stage.server.fault(Fault::new(trouble));
-        let answer = stage.api.call("sendMessage", json!({"chat_id": chat, "text": "hi"})).await;
+        let answer = stage
+            .api
+            .call("sendMessage", json!({"chat_id": chat, "text": "hi"}))
+            .await;
         assert_eq!((&json!(answer.status), &answer.body), (status, body));
     }
 }
@@ -60,7 +63,12 @@ fn shown_elsewhere(text: &str) -> bool {
 #[tokio::test]
 async fn a_wrong_token_is_unauthorized_and_other_paths_are_not_found() {
     let stage = Stage::new().await;
-    for (path, status) in [("/bot1:wrong/getMe", 401), ("/getMe", 404), ("/_control/help", 404), ("/bot", 404)] {
+    for (path, status) in [
+        ("/bot1:wrong/getMe", 401),
+        ("/getMe", 404),
+        ("/_control/help", 404),
+        ("/bot", 404),
+    ] {
         let url = format!("{}{path}", stage.server.url());
         let response = stage.api.client.get(url).send().await.expect("an answer");
         assert_eq!(response.status(), status, "{path}");
@@ -72,7 +80,14 @@ async fn a_wrong_token_is_unauthorized_and_other_paths_are_not_found() {
 #[tokio::test]
 async fn a_body_that_is_no_json_is_refused() {
     let stage = Stage::new().await;
-    let request = stage.api.client.post(stage.api.url("getMe")).header("content-type", "application/json").body("{");
-    let answer = crate::stage::read(request.send().await.expect("an answer")).await.expect("JSON");
+    let request = stage
+        .api
+        .client
+        .post(stage.api.url("getMe"))
+        .header("content-type", "application/json")
+        .body("{");
+    let answer = crate::stage::read(request.send().await.expect("an answer"))
+        .await
+        .expect("JSON");
     assert_eq!(answer.status, 400);
 }

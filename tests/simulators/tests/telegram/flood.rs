@@ -37,16 +37,30 @@ async fn a_chat_that_is_full_says_in_whole_seconds_how_long_to_wait() {
     }
     let answer = stage.api.call("sendMessage", send).await;
     assert_eq!(answer.status, 429);
-    let wait = answer.body["parameters"]["retry_after"].as_u64().expect("seconds");
+    let wait = answer.body["parameters"]["retry_after"]
+        .as_u64()
+        .expect("seconds");
     assert!((3590..=3600).contains(&wait), "{wait}");
-    assert_eq!(answer.description(), format!("Too Many Requests: retry after {wait}"));
+    assert_eq!(
+        answer.description(),
+        format!("Too Many Requests: retry after {wait}")
+    );
     // Other chats and other requests go on.
     let forum = stage.forum();
-    stage.ok("sendMessage", json!({"chat_id": forum.id, "text": "hi"})).await;
-    stage.ok("sendChatAction", json!({"chat_id": chat.id, "action": "typing"})).await;
+    stage
+        .ok("sendMessage", json!({"chat_id": forum.id, "text": "hi"}))
+        .await;
+    stage
+        .ok(
+            "sendChatAction",
+            json!({"chat_id": chat.id, "action": "typing"}),
+        )
+        .await;
     assert_eq!(stage.server.sent().len(), 3);
     stage.server.set_flood(None);
-    stage.ok("sendMessage", json!({"chat_id": chat.id, "text": "hi"})).await;
+    stage
+        .ok("sendMessage", json!({"chat_id": chat.id, "text": "hi"}))
+        .await;
 }
 
 #[tokio::test]
@@ -60,7 +74,11 @@ async fn groups_and_the_whole_bot_have_budgets_of_their_own() {
     let (chat, forum) = (stage.private(), stage.forum());
     let send = |chat: homing_simulators::telegram::Chat| {
         let api = stage.api.clone();
-        async move { api.call("sendMessage", json!({"chat_id": chat.id, "text": "hi"})).await.status }
+        async move {
+            api.call("sendMessage", json!({"chat_id": chat.id, "text": "hi"}))
+                .await
+                .status
+        }
     };
     assert_eq!(send(forum).await, 200);
     assert_eq!(send(forum).await, 429);
@@ -82,6 +100,8 @@ async fn a_budget_of_the_past_does_not_count() {
     .await;
     let chat = stage.private();
     for _ in 0..3 {
-        stage.ok("sendMessage", json!({"chat_id": chat.id, "text": "hi"})).await;
+        stage
+            .ok("sendMessage", json!({"chat_id": chat.id, "text": "hi"}))
+            .await;
     }
 }

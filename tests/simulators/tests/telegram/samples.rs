@@ -20,13 +20,17 @@ pub fn sample(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).expect("a sample is JSON"))
 }
 
-/// As an update: as it is, or as the message of one.
+/// As an update: as it is, or as what an update is about.
 fn as_update(value: &Value) -> Value {
-    let is_update = value.get("update_id").is_some();
-    let is_message = value.get("message_id").is_some() && value.get("chat").is_some();
-    match (is_update, is_message) {
-        (false, true) => json!({"message": value}),
-        _ => value.clone(),
+    let has = |field: &str| value.get(field).is_some();
+    if has("new_reaction") {
+        json!({"message_reaction": value})
+    } else if has("chat_instance") {
+        json!({"callback_query": value})
+    } else if has("message_id") && has("chat") {
+        json!({"message": value})
+    } else {
+        value.clone()
     }
 }
 
@@ -40,7 +44,9 @@ fn updates() -> Vec<Value> {
         updates.extend(samples.values().cloned());
     }
     if let Some(Value::Object(constructed)) = sample("telegram_updates_constructed.json") {
-        let samples = constructed.into_iter().filter(|(name, _)| name != "_source");
+        let samples = constructed
+            .into_iter()
+            .filter(|(name, _)| name != "_source");
         updates.extend(samples.map(|(_, sample)| sample));
     }
     updates.iter().map(as_update).collect()
@@ -51,10 +57,14 @@ async fn every_sample_can_be_pushed_and_arrives_in_order_as_it_is() {
     let stage = Stage::new().await;
     let pushed = updates();
     for update in &pushed {
-        stage.server.push_raw(&stage.bot, update.clone()).expect("the bot is there");
+        stage
+            .server
+            .push_raw(&stage.bot, update.clone())
+            .expect("the bot is there");
     }
-    let arrived = stage.ok("getUpdates", json!({})).await;
-    let arrived = arrived.as_array().expect("a list");
+    // Some are of a newer API than the schema.
+    let answer = stage.api.call("getUpdates", json!({})).await;
+    let arrived = answer.body["result"].as_array().expect("a list");
     assert_eq!(arrived.len(), pushed.len());
     for (arrived, pushed) in arrived.iter().zip(&pushed) {
         for (field, value) in pushed.as_object().expect("an object") {
@@ -73,7 +83,12 @@ async fn the_life_of_a_topic_looks_like_a_real_capture() {
     };
     let stage = Stage::new().await;
     let forum = stage.forum_with(&["can_manage_topics"]);
-    let made = stage.ok("createForumTopic", json!({"chat_id": forum.id, "name": "Topic one", "icon_custom_emoji_id": "1"})).await;
+    let made = stage
+        .ok(
+            "createForumTopic",
+            json!({"chat_id": forum.id, "name": "Topic one", "icon_custom_emoji_id": "1"}),
+        )
+        .await;
     let about = json!({"chat_id": forum.id, "message_thread_id": made["message_thread_id"]});
     let mut renamed = about.clone();
     renamed["name"] = json!("New title");
@@ -82,29 +97,46 @@ async fn the_life_of_a_topic_looks_like_a_real_capture() {
     stage.ok("closeGeneralForumTopic", general.clone()).await;
     stage.updates().await;
     for (method, params) in [
-        ("createForumTopic", json!({"chat_id": forum.id, "name": "x", "icon_custom_emoji_id": "1"})),
+        (
+            "createForumTopic",
+            json!({"chat_id": forum.id, "name": "x", "icon_custom_emoji_id": "1"}),
+        ),
         ("editForumTopic", renamed),
         ("reopenGeneralForumTopic", general.clone()),
         ("closeGeneralForumTopic", general.clone()),
         ("closeForumTopic", about.clone()),
         ("reopenGeneralForumTopic", general.clone()),
         ("reopenForumTopic", about),
-        ("editGeneralForumTopic", json!({"chat_id": forum.id, "name": "New name"})),
+        (
+            "editGeneralForumTopic",
+            json!({"chat_id": forum.id, "name": "New name"}),
+        ),
         ("hideGeneralForumTopic", general.clone()),
         ("unhideGeneralForumTopic", general),
     ] {
         stage.ok(method, params).await;
     }
-    let ours: Vec<Value> = stage.updates().await.iter().map(|update| shape(&update["message"])).collect();
+    let ours: Vec<Value> = stage
+        .updates()
+        .await
+        .iter()
+        .map(|update| shape(&update["message"]))
+        .collect();
     let real = capture["result"].as_array().expect("a list");
-    let real: Vec<Value> = real.iter().map(|update| shape(&update["message"])).collect();
+    let real: Vec<Value> = real
+        .iter()
+        .map(|update| shape(&update["message"]))
+        .collect();
     assert_eq!(ours, real);
 }
 
 /// A message with the kinds of its values instead of the values.
 fn shape(value: &Value) -> Value {
     match value {
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), shape(value))).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| (name.clone(), shape(value)))
+            .collect(),
         Value::Array(items) => items.iter().map(shape).collect(),
         Value::String(_) => json!("text"),
         Value::Number(_) => json!(0),

@@ -25,9 +25,9 @@ async fn a_message_may_come_as_query_json_form_or_multipart() {
         });
     for request in [
         client.get(&url).query(&fields),
-        client
-            .post(&url)
-            .json(&serde_json::Map::from_iter(fields.map(|(name, value)| (name.to_owned(), json!(value))))),
+        client.post(&url).json(&serde_json::Map::from_iter(
+            fields.map(|(name, value)| (name.to_owned(), json!(value))),
+        )),
         client
             .post(&url)
             .header("content-type", "application/x-www-form-urlencoded")
@@ -40,10 +40,15 @@ async fn a_message_may_come_as_query_json_form_or_multipart() {
             ),
         client.post(&url).multipart(form),
     ] {
-        let answer = read(request.send().await.expect("an answer")).await.expect("JSON");
+        let answer = read(request.send().await.expect("an answer"))
+            .await
+            .expect("JSON");
         assert_eq!(answer.status, 200, "{answer:?}");
         assert_eq!(answer.body["result"]["text"], "12");
-        assert_eq!(answer.body["result"]["reply_markup"]["inline_keyboard"][0][0]["callback_data"], "b");
+        assert_eq!(
+            answer.body["result"]["reply_markup"]["inline_keyboard"][0][0]["callback_data"],
+            "b"
+        );
     }
     assert_eq!(stage.server.sent().len(), 4);
     stage.assert_no_violations();
@@ -53,13 +58,20 @@ async fn a_message_may_come_as_query_json_form_or_multipart() {
 async fn a_text_has_at_most_4096_utf16_units_and_some() {
     let stage = Stage::new().await;
     let chat = stage.private().id;
-    stage.ok("sendMessage", json!({"chat_id": chat, "text": "😂".repeat(2048)})).await;
+    stage
+        .ok(
+            "sendMessage",
+            json!({"chat_id": chat, "text": "😂".repeat(2048)}),
+        )
+        .await;
     for (text, problem) in [
         ("😂".repeat(2048) + "a", "Bad Request: message is too long"),
         (" \n\t".into(), "Bad Request: message text is empty"),
         (String::new(), "Bad Request: message text is empty"),
     ] {
-        let refused = stage.refused("sendMessage", json!({"chat_id": chat, "text": text})).await;
+        let refused = stage
+            .refused("sendMessage", json!({"chat_id": chat, "text": text}))
+            .await;
         assert_eq!(refused, (400, problem.into()));
     }
     assert_eq!(stage.server.violations().len(), 3);
@@ -86,11 +98,19 @@ async fn parse_modes_make_entities_or_telegrams_complaint() {
     let stage = Stage::new().await;
     let chat = stage.private().id;
     let send = |text: &str, mode: &str| json!({"chat_id": chat, "text": text, "parse_mode": mode});
-    let sent = stage.ok("sendMessage", send("<b>hi</b> &amp; you", "HTML")).await;
+    let sent = stage
+        .ok("sendMessage", send("<b>hi</b> &amp; you", "HTML"))
+        .await;
     assert_eq!(sent["text"], "hi & you");
-    assert_eq!(sent["entities"], json!([{"type": "bold", "offset": 0, "length": 2}]));
-    let refused = stage.refused("sendMessage", send("some *text", "Markdown")).await;
-    let complaint = "Bad Request: can't parse entities: Can't find end of the entity starting at byte offset 5";
+    assert_eq!(
+        sent["entities"],
+        json!([{"type": "bold", "offset": 0, "length": 2}])
+    );
+    let refused = stage
+        .refused("sendMessage", send("some *text", "Markdown"))
+        .await;
+    let complaint =
+        "Bad Request: can't parse entities: Can't find end of the entity starting at byte offset 5";
     assert_eq!(refused, (400, complaint.into()));
     // Whoever lets a model write Markdown meets this; it is no violation.
     stage.assert_no_violations();
@@ -122,7 +142,12 @@ async fn a_method_that_is_not_there_is_not_found_and_one_not_simulated_says_so()
     let stage = Stage::new().await;
     let refused = stage.refused("sendPigeon", json!({})).await;
     assert_eq!(refused, (404, "Not Found: method not found".into()));
-    let (status, _) = stage.refused("sendPoll", json!({"chat_id": 1, "question": "?", "options": []})).await;
+    let (status, _) = stage
+        .refused(
+            "sendPoll",
+            json!({"chat_id": 1, "question": "?", "options": []}),
+        )
+        .await;
     assert_eq!(status, 501);
     assert_eq!(stage.server.violations().len(), 1);
 }
@@ -139,9 +164,7 @@ async fn names_of_methods_are_the_same_in_any_case() {
 async fn buttons_carry_64_bytes_and_do_one_thing() {
     let stage = Stage::new().await;
     let chat = stage.private().id;
-    let send = |data: String| {
-        json!({"chat_id": chat, "text": "?", "reply_markup": {"inline_keyboard": [[{"text": "a", "callback_data": data}]]}})
-    };
+    let send = |data: String| json!({"chat_id": chat, "text": "?", "reply_markup": {"inline_keyboard": [[{"text": "a", "callback_data": data}]]}});
     stage.ok("sendMessage", send("ü".repeat(32))).await;
     let refused = stage.refused("sendMessage", send("ü".repeat(33))).await;
     assert_eq!(refused, (400, "Bad Request: BUTTON_DATA_INVALID".into()));
@@ -151,18 +174,31 @@ async fn buttons_carry_64_bytes_and_do_one_thing() {
 async fn a_reply_quotes_what_it_answers() {
     let stage = Stage::new().await;
     let chat = stage.private();
-    let asked = stage.server.post(stage.alice, chat, "what now?").expect("it is posted");
+    let asked = stage
+        .server
+        .post(stage.alice, chat, "what now?")
+        .expect("it is posted");
     let reply = |parameters: Value| json!({"chat_id": chat.id, "text": "this", "reply_parameters": parameters});
-    let sent = stage.ok("sendMessage", reply(json!({"message_id": asked}))).await;
+    let sent = stage
+        .ok("sendMessage", reply(json!({"message_id": asked})))
+        .await;
     assert_eq!(sent["reply_to_message"]["text"], "what now?");
     assert_eq!(stage.server.sent()[0].reply_to, Some(asked));
-    let refused = stage.refused("sendMessage", reply(json!({"message_id": 99}))).await;
-    assert_eq!(refused, (400, "Bad Request: message to be replied not found".into()));
+    let refused = stage
+        .refused("sendMessage", reply(json!({"message_id": 99})))
+        .await;
+    assert_eq!(
+        refused,
+        (400, "Bad Request: message to be replied not found".into())
+    );
     let alone = reply(json!({"message_id": 99, "allow_sending_without_reply": true}));
     let sent = stage.ok("sendMessage", alone).await;
     assert_eq!(sent.get("reply_to_message"), None);
     let quoted = reply(json!({"message_id": asked, "quote": "now"}));
-    assert_eq!(stage.ok("sendMessage", quoted).await["quote"]["text"], "now");
+    assert_eq!(
+        stage.ok("sendMessage", quoted).await["quote"]["text"],
+        "now"
+    );
     stage.assert_no_violations();
 }
 
@@ -170,9 +206,13 @@ async fn a_reply_quotes_what_it_answers() {
 async fn a_deleted_message_cannot_be_answered() {
     let stage = Stage::new().await;
     let chat = stage.private();
-    let asked = stage.server.post(stage.alice, chat, "never mind").expect("it is posted");
+    let asked = stage
+        .server
+        .post(stage.alice, chat, "never mind")
+        .expect("it is posted");
     stage.server.delete(chat, asked).expect("it is there");
-    let params = json!({"chat_id": chat.id, "text": "hm", "reply_parameters": {"message_id": asked}});
+    let params =
+        json!({"chat_id": chat.id, "text": "hm", "reply_parameters": {"message_id": asked}});
     let refused = stage.refused("sendMessage", params).await;
     assert_eq!(refused.1, "Bad Request: message to be replied not found");
 }
@@ -181,32 +221,51 @@ async fn a_deleted_message_cannot_be_answered() {
 async fn a_reply_outside_topics_makes_a_pseudo_thread_that_nothing_may_be_sent_to() {
     let stage = Stage::new().await;
     let forum = stage.forum_with(&[]);
-    let first = stage.server.post(stage.alice, forum, "in General").expect("it is posted");
-    stage.server.post(stage.alice, forum, Post::text("and on").reply_to(first)).expect("it is posted");
+    let first = stage
+        .server
+        .post(stage.alice, forum, "in General")
+        .expect("it is posted");
+    stage
+        .server
+        .post(stage.alice, forum, Post::text("and on").reply_to(first))
+        .expect("it is posted");
     let reply = stage.updates().await[1]["message"].clone();
     assert_eq!(reply["message_thread_id"], json!(first));
     assert_eq!(reply.get("is_topic_message"), None);
     let params = json!({"chat_id": forum.id, "message_thread_id": first, "text": "hm"});
     let refused = stage.refused("sendMessage", params).await;
-    assert_eq!(refused, (400, "Bad Request: message thread not found".into()));
+    assert_eq!(
+        refused,
+        (400, "Bad Request: message thread not found".into())
+    );
 }
 
 #[tokio::test]
 async fn drafts_are_for_private_chats_and_can_be_stopped() {
-    let stage = Stage::with(Settings::default(), NewBot::named("test_bot").with_private_topics()).await;
+    let stage = Stage::with(
+        Settings::default(),
+        NewBot::named("test_bot").with_private_topics(),
+    )
+    .await;
     let (private, forum) = (stage.private(), stage.forum());
     let draft = |chat: Value, id: i64| json!({"chat_id": chat, "draft_id": id, "text": "so far", "can_stop": true});
     for (chat, id) in [(json!(private.id), 0), (json!(forum.id), 5)] {
         let (status, _) = stage.refused("sendMessageDraft", draft(chat, id)).await;
         assert_eq!(status, 400);
     }
-    let place = stage.server.topic(stage.alice, private, "Plan").expect("a topic");
+    let place = stage
+        .server
+        .topic(stage.alice, private, "Plan")
+        .expect("a topic");
     stage.updates().await;
     let mut params = draft(json!(private.id), 5);
     params["message_thread_id"] = json!(place.thread);
     stage.ok("sendMessageDraft", params).await;
     assert_eq!(stage.server.drafts()[0].thread, place.thread);
-    stage.server.stop_generation(private, 5).expect("it can be stopped");
+    stage
+        .server
+        .stop_generation(private, 5)
+        .expect("it can be stopped");
     let updates = stage.ok("getUpdates", json!({})).await;
     let stopped = &updates[0]["stopped_message_generation"];
     assert_eq!(stopped["draft_id"], 5);
@@ -237,25 +296,51 @@ async fn rich_messages_are_taken_refused_or_unknown_as_the_test_wants() {
 async fn typing_is_seen_in_general_only_by_its_number() {
     let stage = Stage::new().await;
     let forum = stage.forum();
-    stage.ok("sendChatAction", json!({"chat_id": forum.id, "action": "typing", "message_thread_id": 1})).await;
+    stage
+        .ok(
+            "sendChatAction",
+            json!({"chat_id": forum.id, "action": "typing", "message_thread_id": 1}),
+        )
+        .await;
     let actions = stage.server.actions();
     assert_eq!(actions[0].thread.map(|thread| thread.0), Some(1));
     let params = json!({"chat_id": forum.id, "message_thread_id": 1, "text": "hi"});
     let refused = stage.refused("sendMessage", params).await;
-    assert_eq!(refused, (400, "Bad Request: message thread not found".into()));
+    assert_eq!(
+        refused,
+        (400, "Bad Request: message thread not found".into())
+    );
 }
 
 #[tokio::test]
 async fn copies_have_no_origin_and_forwards_have_one() {
     let stage = Stage::new().await;
     let chat = stage.private();
-    let said = stage.server.post(stage.alice, chat, "keep this").expect("it is posted");
+    let said = stage
+        .server
+        .post(stage.alice, chat, "keep this")
+        .expect("it is posted");
     let params = json!({"chat_id": chat.id, "from_chat_id": chat.id, "message_id": said});
     let forwarded = stage.ok("forwardMessage", params.clone()).await;
-    assert_eq!(forwarded["forward_origin"]["sender_user"]["username"], "alice");
+    assert_eq!(
+        forwarded["forward_origin"]["sender_user"]["username"],
+        "alice"
+    );
     stage.ok("copyMessage", params).await;
     let several = json!({"chat_id": chat.id, "from_chat_id": chat.id, "message_ids": [said, 90]});
-    assert_eq!(stage.ok("copyMessages", several).await.as_array().map(Vec::len), Some(1));
-    let texts: Vec<_> = stage.server.sent().into_iter().map(|sent| sent.text).collect();
+    assert_eq!(
+        stage
+            .ok("copyMessages", several)
+            .await
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    let texts: Vec<_> = stage
+        .server
+        .sent()
+        .into_iter()
+        .map(|sent| sent.text)
+        .collect();
     assert_eq!(texts, ["keep this"; 3]);
 }

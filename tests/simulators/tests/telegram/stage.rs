@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use homing_simulators::telegram::{
-    Bot, Chat, NewBot, NewUser, Server, Settings, Standing, UserId,
-};
+use homing_simulators::telegram::{Bot, Chat, NewBot, NewUser, Server, Settings, Standing, UserId};
 use serde_json::{Value, json};
 
 /// Nothing here takes as long; what does has failed.
@@ -86,7 +84,8 @@ impl Stage {
         assert_eq!(answer.status, 200, "{method}: {answer:?}");
         assert_eq!(answer.body["ok"], true);
         let result = answer.body["result"].clone();
-        assert_eq!(self.server.problem_of_answer(method, &result), None, "{method}: {result}");
+        let problem = self.server.problem_of_answer(method, &result);
+        assert_eq!(problem, None, "the simulator answers {method} wrongly");
         result
     }
 

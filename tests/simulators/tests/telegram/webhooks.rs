@@ -51,28 +51,40 @@ impl Hook {
                 news.await;
             }
         };
-        tokio::time::timeout(LIMIT, enough).await.expect("it is delivered")
+        tokio::time::timeout(LIMIT, enough)
+            .await
+            .expect("it is delivered")
     }
 }
 
 async fn hear(State(hook): State<Hook>, headers: HeaderMap, body: String) -> Response {
     let secret = headers.get("x-telegram-bot-api-secret-token");
-    let secret = secret.and_then(|secret| secret.to_str().ok()).map(str::to_owned);
+    let secret = secret
+        .and_then(|secret| secret.to_str().ok())
+        .map(str::to_owned);
     let update = serde_json::from_str(&body).expect("an update is JSON");
-    hook.heard.lock().expect("unpoisoned").push((secret, update));
+    hook.heard
+        .lock()
+        .expect("unpoisoned")
+        .push((secret, update));
     let reply = hook.replies.lock().expect("unpoisoned").pop_front();
     // Both a waiter and the next one must hear it.
     hook.news.notify_one();
     let status = |status: u16| StatusCode::from_u16(status).expect("a status");
     match reply.unwrap_or(Reply::Status(200)) {
         Reply::Status(code) => status(code).into_response(),
-        Reply::RetryAfter(code, seconds) => (status(code), [("retry-after", seconds.to_string())]).into_response(),
+        Reply::RetryAfter(code, seconds) => {
+            (status(code), [("retry-after", seconds.to_string())]).into_response()
+        }
         Reply::Json(body) => axum::Json(body).into_response(),
     }
 }
 
 fn texts(heard: &[(Option<String>, Value)]) -> Vec<&str> {
-    heard.iter().filter_map(|(_, update)| update["message"]["text"].as_str()).collect()
+    heard
+        .iter()
+        .filter_map(|(_, update)| update["message"]["text"].as_str())
+        .collect()
 }
 
 #[tokio::test]
@@ -80,31 +92,66 @@ async fn updates_come_with_the_secret_in_order_and_leave_the_queue() {
     let stage = Stage::new().await;
     let (hook, url) = Hook::start(Vec::new()).await;
     let chat = stage.private();
-    stage.server.post(stage.alice, chat, "before").expect("it is posted");
-    stage.ok("setWebhook", json!({"url": url, "secret_token": "s3cret-_"})).await;
-    stage.server.post(stage.alice, chat, "after").expect("it is posted");
+    stage
+        .server
+        .post(stage.alice, chat, "before")
+        .expect("it is posted");
+    stage
+        .ok(
+            "setWebhook",
+            json!({"url": url, "secret_token": "s3cret-_"}),
+        )
+        .await;
+    stage
+        .server
+        .post(stage.alice, chat, "after")
+        .expect("it is posted");
     let heard = hook.heard(2).await;
     assert_eq!(texts(&heard), ["before", "after"]);
-    assert!(heard.iter().all(|(secret, _)| secret.as_deref() == Some("s3cret-_")));
-    let gone = |server: &homing_simulators::telegram::Server| server.pending_updates(&stage.bot).is_empty().then_some(());
-    stage.server.wait_for(LIMIT, gone).await.expect("both are taken");
+    assert!(
+        heard
+            .iter()
+            .all(|(secret, _)| secret.as_deref() == Some("s3cret-_"))
+    );
+    let gone = |server: &homing_simulators::telegram::Server| {
+        server.pending_updates(&stage.bot).is_empty().then_some(())
+    };
+    stage
+        .server
+        .wait_for(LIMIT, gone)
+        .await
+        .expect("both are taken");
     let info = stage.ok("getWebhookInfo", json!({})).await;
-    assert_eq!((&info["url"], &info["pending_update_count"]), (&json!(url), &json!(0)));
+    assert_eq!(
+        (&info["url"], &info["pending_update_count"]),
+        (&json!(url), &json!(0))
+    );
 }
 
 #[tokio::test]
 async fn a_failed_delivery_is_repeated_before_anything_else_of_its_chat() {
     let stage = Stage::new().await;
-    let (hook, url) = Hook::start(vec![Reply::Status(500), Reply::Status(503), Reply::RetryAfter(429, 0)]).await;
+    let (hook, url) = Hook::start(vec![
+        Reply::Status(500),
+        Reply::Status(503),
+        Reply::RetryAfter(429, 0),
+    ])
+    .await;
     stage.ok("setWebhook", json!({"url": url})).await;
     let chat = stage.private();
     for text in ["one", "two"] {
-        stage.server.post(stage.alice, chat, text).expect("it is posted");
+        stage
+            .server
+            .post(stage.alice, chat, text)
+            .expect("it is posted");
     }
     let heard = hook.heard(5).await;
     assert_eq!(texts(&heard), ["one", "one", "one", "one", "two"]);
     let info = stage.ok("getWebhookInfo", json!({})).await;
-    assert_eq!(info["last_error_message"], "Wrong response from the webhook: 429 Too Many Requests");
+    assert_eq!(
+        info["last_error_message"],
+        "Wrong response from the webhook: 429 Too Many Requests"
+    );
 }
 
 #[tokio::test]
@@ -113,14 +160,26 @@ async fn a_chat_that_is_told_to_wait_does_not_hold_up_others() {
     let (hook, url) = Hook::start(vec![Reply::RetryAfter(429, 3600)]).await;
     stage.ok("setWebhook", json!({"url": url})).await;
     let chat = stage.private();
-    stage.server.post(stage.alice, chat, "held up").expect("it is posted");
+    stage
+        .server
+        .post(stage.alice, chat, "held up")
+        .expect("it is posted");
     hook.heard(1).await;
     let bob = stage.server.user("Bob");
     let other = stage.server.private_chat(&stage.bot, bob);
-    stage.server.post(bob, other, "goes on").expect("it is posted");
+    stage
+        .server
+        .post(bob, other, "goes on")
+        .expect("it is posted");
     assert_eq!(texts(&hook.heard(2).await), ["held up", "goes on"]);
-    let one_left = |server: &homing_simulators::telegram::Server| (server.pending_updates(&stage.bot).len() == 1).then_some(());
-    stage.server.wait_for(LIMIT, one_left).await.expect("one is taken");
+    let one_left = |server: &homing_simulators::telegram::Server| {
+        (server.pending_updates(&stage.bot).len() == 1).then_some(())
+    };
+    stage
+        .server
+        .wait_for(LIMIT, one_left)
+        .await
+        .expect("one is taken");
     let info = stage.ok("getWebhookInfo", json!({})).await;
     assert_eq!(info["pending_update_count"], 1);
 }
@@ -132,8 +191,15 @@ async fn the_answer_to_an_update_may_be_a_request() {
     let reply = json!({"method": "sendMessage", "chat_id": chat.id, "text": "at once"});
     let (_hook, url) = Hook::start(vec![Reply::Json(reply)]).await;
     stage.ok("setWebhook", json!({"url": url})).await;
-    stage.server.post(stage.alice, chat, "hello").expect("it is posted");
-    let sent = stage.server.wait_for_sent(1, LIMIT).await.expect("it is sent");
+    stage
+        .server
+        .post(stage.alice, chat, "hello")
+        .expect("it is posted");
+    let sent = stage
+        .server
+        .wait_for_sent(1, LIMIT)
+        .await
+        .expect("it is sent");
     assert_eq!(sent[0].text, "at once");
 }
 
@@ -144,7 +210,10 @@ async fn a_webhook_that_is_not_there_is_an_error_to_read() {
     let url = format!("http://{}/", closed.local_addr().expect("an address"));
     drop(closed);
     stage.ok("setWebhook", json!({"url": url})).await;
-    stage.server.post(stage.alice, stage.private(), "hello").expect("it is posted");
+    stage
+        .server
+        .post(stage.alice, stage.private(), "hello")
+        .expect("it is posted");
     loop {
         let info = stage.ok("getWebhookInfo", json!({})).await;
         if info["last_error_message"] == "Connection refused" {
@@ -152,7 +221,9 @@ async fn a_webhook_that_is_not_there_is_an_error_to_read() {
         }
         tokio::task::yield_now().await;
     }
-    stage.ok("deleteWebhook", json!({"drop_pending_updates": true})).await;
+    stage
+        .ok("deleteWebhook", json!({"drop_pending_updates": true}))
+        .await;
     assert!(stage.updates().await.is_empty());
 }
 

@@ -43,9 +43,10 @@ impl After {
         let (what, wait) = match outcome {
             Ok(_) => (Attempt::Accepted, None),
             Err(SendError::RateLimited(wait)) => (Attempt::NotSent, Some(*wait)),
+            Err(SendError::Moved(_)) => (Attempt::NotSent, Some(Duration::ZERO)),
             Err(SendError::Away(_) | SendError::Temporary(_)) => (Attempt::NotSent, None),
             Err(SendError::Uncertain(_)) => (Attempt::Unknown, None),
-            Err(SendError::Refused(_)) => (Attempt::Refused, None),
+            Err(SendError::Refused(_) | SendError::Closed(_)) => (Attempt::Refused, None),
         };
         let wait =
             wait.unwrap_or_else(|| backoff(attempt, settings.retry_first, settings.retry_longest));
@@ -158,7 +159,7 @@ mod tests {
     use homing_domain::ids::ConversationId;
     use homing_domain::key::SessionKey;
     use homing_domain::origin::Origin;
-    use homing_ports::platform::OutgoingKind;
+    use homing_ports::platform::{Extras, OutgoingKind};
 
     fn after(state: OutboxState, lineage: Lineage, outcome: Result<Receipt, SendError>) -> After {
         let key: SessionKey = "agent:main:telegram:group:-100:42".parse().unwrap();
@@ -171,6 +172,7 @@ mod tests {
             origin: Origin::from_key(&key),
             window: None,
             text: "done".into(),
+            extras: Extras::default(),
             state,
             attempt: 1,
             not_before: Timestamp(0),

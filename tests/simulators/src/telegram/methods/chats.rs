@@ -58,7 +58,9 @@ pub(super) fn get_member_count(call: &mut Call<'_>) -> Answer {
 pub(super) fn leave(call: &mut Call<'_>) -> Answer {
     let chat = call.chat()?;
     if chat.bot.is_some() {
-        return Err(ApiError::bad("chat member status can't be changed in private chats"));
+        return Err(ApiError::bad(
+            "chat member status can't be changed in private chats",
+        ));
     }
     let bot = call.bot;
     call.world

@@ -128,9 +128,7 @@ fn file(
     } else if call.world.files.get(value).is_some() {
         value.to_owned()
     } else {
-        return Err(ApiError::bad(
-            "wrong file identifier/HTTP URL specified",
-        ));
+        return Err(ApiError::bad("wrong file identifier/HTTP URL specified"));
     };
     let (field, shown) = call
         .world

@@ -14,10 +14,7 @@ pub(super) fn get_me(call: &mut Call<'_>) -> Answer {
 }
 
 /// Moving between servers: there is only this one.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "methods share one signature"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "methods share one signature")]
 pub(super) fn yes(_: &mut Call<'_>) -> Answer {
     Ok(json!(true))
 }
@@ -85,7 +82,11 @@ fn commands_place(call: &Call<'_>) -> Result<(String, String), ApiError> {
         "chat" | "chat_administrators" | "chat_member" => {
             call.chat_named(scope.get("chat_id"))?;
         }
-        _ => return Err(ApiError::misuse("can't parse BotCommandScope: unsupported type specified")),
+        _ => {
+            return Err(ApiError::misuse(
+                "can't parse BotCommandScope: unsupported type specified",
+            ));
+        }
     }
     let language = call.params.text("language_code").unwrap_or_default();
     let two_letters = language.len() == 2 && language.chars().all(|c| c.is_ascii_lowercase());

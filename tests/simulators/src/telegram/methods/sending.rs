@@ -142,9 +142,7 @@ pub(super) fn send_draft(call: &mut Call<'_>) -> Answer {
 pub(super) fn send_chat_action(call: &mut Call<'_>) -> Answer {
     let action = call.params.text("action").unwrap_or_default().to_owned();
     if !ACTIONS.contains(&action.as_str()) {
-        return Err(ApiError::misuse(
-            "wrong parameter action in request",
-        ));
+        return Err(ApiError::misuse("wrong parameter action in request"));
     }
     let chat = call.writable_chat()?;
     let thread = asked_thread(call)?;
@@ -167,11 +165,7 @@ pub(super) fn send_chat_action(call: &mut Call<'_>) -> Answer {
 }
 
 /// A text parameter with its entities or parse mode.
-pub(super) fn words(
-    call: &Call<'_>,
-    field: &str,
-    entities: &str,
-) -> Result<Formatted, ApiError> {
+pub(super) fn words(call: &Call<'_>, field: &str, entities: &str) -> Result<Formatted, ApiError> {
     let entities: Option<Vec<Value>> = call.params.nested(entities)?;
     text::formatted(
         call.params.text(field).unwrap_or_default(),
@@ -229,7 +223,9 @@ pub(super) fn destination(call: &Call<'_>) -> Result<Destination, ApiError> {
 fn direct_topic(call: &Call<'_>, room: &Room) -> Result<ThreadId, ApiError> {
     let topic = call.params.integer("direct_messages_topic_id")?;
     let Some(topic) = topic.map(ThreadId) else {
-        return Err(ApiError::misuse("direct_messages_topic_id must be specified"));
+        return Err(ApiError::misuse(
+            "direct_messages_topic_id must be specified",
+        ));
     };
     match room.topic(topic) {
         Some(_) => Ok(topic),
@@ -238,11 +234,7 @@ fn direct_topic(call: &Call<'_>, room: &Room) -> Result<ThreadId, ApiError> {
 }
 
 /// What the message answers. A reply brings its topic along, unless it may be left out.
-fn answer_to(
-    call: &Call<'_>,
-    room: &Room,
-    destination: &mut Destination,
-) -> Result<(), ApiError> {
+fn answer_to(call: &Call<'_>, room: &Room, destination: &mut Destination) -> Result<(), ApiError> {
     let Some(wanted) = reply_parameters(call)? else {
         return Ok(());
     };
@@ -273,10 +265,7 @@ fn answer_to(
             return Err(ApiError::bad("QUOTE_TEXT_INVALID"));
         }
     }
-    if destination.thread.is_none()
-        && elsewhere.is_none()
-        && !wanted.allow_sending_without_reply
-    {
+    if destination.thread.is_none() && elsewhere.is_none() && !wanted.allow_sending_without_reply {
         destination.thread = replied.thread;
     }
     destination.reply = Some(match elsewhere {
@@ -309,11 +298,7 @@ fn reply_parameters(call: &Call<'_>) -> Result<Option<ReplyParameters>, ApiError
 }
 
 /// Puts the message where it belongs. Its JSON is the answer.
-pub(super) fn deliver(
-    call: &mut Call<'_>,
-    destination: &Destination,
-    message: Message,
-) -> Answer {
+pub(super) fn deliver(call: &mut Call<'_>, destination: &Destination, message: Message) -> Answer {
     let (chat, id) = put(call, destination, message)?;
     call.shown(chat, id)
 }

@@ -35,10 +35,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     if chat.bot.is_none() && !call.may(chat, "can_manage_topics")? {
         return Err(ApiError::bad("not enough rights to create a topic"));
     }
-    let icon = call
-        .params
-        .text("icon_custom_emoji_id")
-        .map(str::to_owned);
+    let icon = call.params.text("icon_custom_emoji_id").map(str::to_owned);
     let mut shown = json!({"name": name, "icon_color": colour});
     if let Some(icon) = &icon {
         shown["icon_custom_emoji_id"] = json!(icon);
@@ -99,7 +96,10 @@ fn unpin(call: &mut Call<'_>, chat: Chat, thread: Option<ThreadId>) -> Answer {
     let elsewhere: Vec<_> = room
         .pinned
         .iter()
-        .filter(|id| room.message(**id).is_some_and(|message| message.thread != thread))
+        .filter(|id| {
+            room.message(**id)
+                .is_some_and(|message| message.thread != thread)
+        })
         .copied()
         .collect();
     room.pinned = elsewhere;
@@ -151,12 +151,7 @@ fn change_general(call: &mut Call<'_>, event: &TopicEvent) -> Answer {
     apply(call, chat, None, event)
 }
 
-fn apply(
-    call: &mut Call<'_>,
-    chat: Chat,
-    thread: Option<ThreadId>,
-    event: &TopicEvent,
-) -> Answer {
+fn apply(call: &mut Call<'_>, chat: Chat, thread: Option<ThreadId>, event: &TopicEvent) -> Answer {
     let icon = call.params.text("icon_custom_emoji_id");
     match call.world.change_topic(call.bot, chat, thread, event, icon) {
         Ok(()) => Ok(Value::Bool(true)),

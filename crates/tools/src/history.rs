@@ -1,0 +1,79 @@
+//! What an agent does within a turn enters the history as it happens, so that a crash leaves what can be read.
+
+use homing_domain::ids::MessageId;
+use homing_ports::agent::{Entry, EntryRole, ToolError};
+use homing_ports::store::{Change, Committed, InboundRow, NewMessage, Role};
+
+use crate::{Bound, SessionTools};
+
+impl SessionTools {
+    pub(crate) async fn add_to_history(&self, entry: Entry) -> Result<(), ToolError> {
+        let role = match entry.role {
+            EntryRole::Agent => Role::Agent,
+            EntryRole::Tool => Role::Tool,
+        };
+        let mut changes = self.still_bound();
+        changes.push(Change::Append(NewMessage {
+            id: self.workshop.ids.next::<MessageId>(),
+            session: self.session,
+            turn: self.turn(),
+            role,
+            author: None,
+            text: entry.text,
+            data: entry.data,
+        }));
+        match self.commit(changes).await? {
+            Committed::Done => Ok(()),
+            Committed::Unmet { .. } => Err(ToolError::SessionEnded),
+        }
+    }
+
+    /// Each is taken by this turn and in the history before the agent has it; one that somebody else took meanwhile is left to them.
+    pub(crate) async fn take_up_steering(&self) -> Result<Vec<String>, ToolError> {
+        let Bound::Turn(turn) = self.bound else {
+            return Ok(Vec::new());
+        };
+        let mut texts = Vec::new();
+        for inbound in self.workshop.supervision.steering(turn) {
+            let text = inbound.text.clone();
+            if self.take_up(turn, inbound).await? {
+                texts.push(text);
+            }
+        }
+        Ok(texts)
+    }
+
+    async fn take_up(
+        &self,
+        turn: homing_domain::ids::TurnId,
+        inbound: InboundRow,
+    ) -> Result<bool, ToolError> {
+        let mut changes = self.still_bound();
+        changes.extend([
+            Change::TakeInbound {
+                inbound: inbound.id,
+                turn,
+            },
+            Change::Append(NewMessage {
+                id: self.workshop.ids.next::<MessageId>(),
+                session: self.session,
+                turn: Some(turn),
+                role: Role::Person,
+                author: inbound.author.or(inbound.origin.user),
+                text: inbound.text,
+                data: None,
+            }),
+        ]);
+        Ok(self.commit(changes).await? == Committed::Done)
+    }
+
+    /// The turn, or the delegation, must still run. Unlike a tool's guard this counts nothing.
+    fn still_bound(&self) -> Vec<Change> {
+        match self.bound {
+            Bound::Turn(turn) => vec![Change::RequireTurn(turn)],
+            Bound::Generation(generation) => vec![Change::RequireGeneration(generation)],
+            Bound::Delegation(delegation) => vec![Change::RequireDelegation(delegation)],
+            Bound::Owner => Vec::new(),
+        }
+    }
+}
