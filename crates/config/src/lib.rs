@@ -4,8 +4,11 @@
 //! key, the value and the way out. An unknown key is an error, not a shrug: a mistyped setting must not be a default.
 //! **Absent on purpose:** reading environment variables, files, secrets. The binary does that.
 
+mod agent;
 mod duration;
 mod limit;
+mod secret;
+mod telegram;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,8 +18,11 @@ use homing_domain::key::{KeySettings, SessionKey};
 use homing_domain::verdict::{AfterAutoReset, Policy, Unaddressed, WhenAway};
 use serde::Deserialize;
 
+pub use agent::{Agent, AgentKind, Busy};
 pub use duration::{DurationError, parse_duration};
 pub use limit::{SizeError, parse_size};
+pub use secret::SecretSource;
+pub use telegram::{Telegram, TelegramChat, TelegramWebhook};
 
 /// The address that is listened on unless another is named.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7350";
@@ -30,6 +36,9 @@ pub struct Config {
     pub windows: Windows,
     pub notifications: Notifications,
     pub processes: Processes,
+    pub agent: Agent,
+    /// Without it there is no Telegram.
+    pub telegram: Option<Telegram>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -243,7 +252,8 @@ impl Config {
             let problem = "a variable is named, not set: write `\"PATH\"`, not `\"PATH=/bin\"`";
             return impossible("processes.environment", format!("{name:?}"), problem);
         }
-        Ok(())
+        self.agent.check()?;
+        self.telegram.as_ref().map_or(Ok(()), Telegram::check)
     }
 
     pub fn keys(&self) -> KeySettings {

@@ -16,6 +16,34 @@ fn the_example_is_the_default_spelt_out() {
         config.notifications.home.unwrap().to_string(),
         "agent:main:console:dm:local:home"
     );
+    let telegram = config.telegram.unwrap();
+    assert_eq!(telegram.people, [123_456_789]);
+    assert_eq!(telegram.chats.len(), 1);
+    assert_eq!(config.agent.model.as_deref(), Some("qwen3"));
+}
+
+#[test]
+fn a_secret_is_never_written_into_the_settings() {
+    let written = problem("[telegram]\ntoken = \"123:abc\"\npeople = [1]\n");
+    assert!(
+        written.contains("file =") && written.contains("env ="),
+        "{written}"
+    );
+    let both = problem("[agent]\nkey = { file = \"a\", env = \"B\" }\n");
+    assert!(both.contains("named, not written"), "{both}");
+}
+
+#[test]
+fn a_bot_that_nobody_could_talk_to_and_a_model_without_a_server_are_refused() {
+    let nobody = problem("[telegram]\ntoken = { env = \"TOKEN\" }\n");
+    assert!(nobody.contains("telegram.people"), "{nobody}");
+    let url =
+        problem("[telegram]\ntoken = { env = \"T\" }\npeople = [1]\napi_url = \"telegram.org\"\n");
+    assert!(url.contains("telegram.api_url"), "{url}");
+    let server = problem("[agent]\nkind = \"openai\"\nmodel = \"m\"\n");
+    assert!(server.contains("agent.base_url"), "{server}");
+    let window = problem("[agent]\noutput_tokens = 40000\n");
+    assert!(window.contains("context_tokens"), "{window}");
 }
 
 #[test]

@@ -1,0 +1,128 @@
+//! What answers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::{ConfigError, SecretSource, duration};
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agent {
+    pub kind: AgentKind,
+    /// What a person's further message does while a turn runs.
+    pub busy: Busy,
+    /// How long a question about a dangerous command waits for its answer.
+    #[serde(deserialize_with = "duration::field")]
+    pub approve_within: Duration,
+    /// For `kind = "openai"`: the server's address, with its `/v1`.
+    pub base_url: Option<String>,
+    /// For `kind = "openai"`.
+    pub model: Option<String>,
+    /// Asked in this order when the model cannot answer.
+    pub fallback_models: Vec<String>,
+    pub key: Option<SecretSource>,
+    /// A file whose text tells the model what it is for.
+    pub instructions: Option<PathBuf>,
+    /// What the model's window holds.
+    pub context_tokens: u64,
+    /// The longest answer.
+    pub output_tokens: u64,
+    /// Without a first word, between two of them, and in all.
+    #[serde(deserialize_with = "duration::field")]
+    pub first_token_within: Duration,
+    #[serde(deserialize_with = "duration::field")]
+    pub next_token_within: Duration,
+    #[serde(deserialize_with = "duration::field")]
+    pub answer_within: Duration,
+    /// Tries of one request, the first included.
+    pub attempts: u32,
+    /// Rounds of model and tools in one turn.
+    pub rounds: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    /// Runs what it is told with `!`; needs no model.
+    #[default]
+    Shell,
+    /// Any server that speaks OpenAI's chat completions.
+    Openai,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Busy {
+    /// It waits for its turn.
+    #[default]
+    Queue,
+    /// The turn that runs takes it up.
+    Steer,
+    /// The turn that runs is ended.
+    Interrupt,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            kind: AgentKind::default(),
+            busy: Busy::default(),
+            approve_within: Duration::from_secs(300),
+            base_url: None,
+            model: None,
+            fallback_models: Vec::new(),
+            key: None,
+            instructions: None,
+            context_tokens: 32_768,
+            output_tokens: 4_096,
+            first_token_within: Duration::from_secs(120),
+            next_token_within: Duration::from_secs(60),
+            answer_within: Duration::from_secs(900),
+            attempts: 4,
+            rounds: 50,
+        }
+    }
+}
+
+impl Agent {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let impossible = |key, value: String, problem: &str| {
+            Err(ConfigError::Impossible {
+                key,
+                value,
+                problem: problem.into(),
+            })
+        };
+        if self.kind == AgentKind::Openai {
+            let http = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+            if !self.base_url.as_ref().is_some_and(http) {
+                let problem = "it needs the address of a server: set `agent.base_url`, for example \"http://127.0.0.1:8080/v1\"";
+                return impossible("agent.kind", "\"openai\"".into(), problem);
+            }
+            if self.model.as_ref().is_none_or(String::is_empty) {
+                let problem = "it needs a model: set `agent.model` to a name that the server knows";
+                return impossible("agent.kind", "\"openai\"".into(), problem);
+            }
+        }
+        if self.output_tokens == 0 || self.output_tokens.saturating_mul(2) > self.context_tokens {
+            let problem =
+                "an answer may take at most half of `agent.context_tokens`, and at least 1";
+            return impossible(
+                "agent.output_tokens",
+                self.output_tokens.to_string(),
+                problem,
+            );
+        }
+        for (key, value) in [
+            ("agent.attempts", self.attempts),
+            ("agent.rounds", self.rounds),
+        ] {
+            if value == 0 {
+                return impossible(key, "0".into(), "at least 1");
+            }
+        }
+        Ok(())
+    }
+}
