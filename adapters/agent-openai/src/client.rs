@@ -65,7 +65,7 @@ impl Client {
             .connect_timeout(settings.connect_limit)
             .tcp_keepalive(Duration::from_secs(30))
             // The key goes where the settings say, and nowhere else.
-            .redirect(reqwest::redirect::Policy::default());
+            .redirect(reqwest::redirect::Policy::none());
         if checked.loopback {
             http = http.no_proxy();
         }
@@ -149,7 +149,7 @@ impl Client {
                 "a model is asked again"
             );
             if heard {
-                let _ = Event::Restarted;
+                on_event(Event::Restarted);
             }
             on_event(Event::Retrying {
                 why: error.plain(),

@@ -164,7 +164,7 @@ impl Assembly {
         let mut tool_calls: Vec<ToolCall> = Vec::with_capacity(self.calls.len());
         for mut draft in self.calls {
             // A call without arguments; but one that was cut off right there must stay unreadable.
-            if draft.arguments.trim().is_empty() {
+            if draft.arguments.trim().is_empty() && finish == Finish::ToolCalls {
                 "{}".clone_into(&mut draft.arguments);
             }
             let call = draft.into_call(fresh_id, &tool_calls);
@@ -189,7 +189,7 @@ impl Draft {
         };
         match (&self.id, &delta.id) {
             (Some(mine), Some(other)) if mine == other => false,
-            (Some(_), Some(_)) => false,
+            (Some(_), Some(_)) => true,
             // A name that is only repeated brings nothing along.
             _ => self.is_whole() && (!delta.arguments.is_empty() || *name != self.name),
         }

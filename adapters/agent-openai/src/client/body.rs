@@ -88,7 +88,7 @@ fn call(call: &ToolCall) -> Value {
 fn readable(call: &ToolCall) -> String {
     match call.arguments() {
         Ok(_) => call.raw_arguments.clone(),
-        Err(_) => call.raw_arguments.clone(),
+        Err(_) => json!({ "not_readable": call.raw_arguments }).to_string(),
     }
 }
 

@@ -185,7 +185,7 @@ impl Reader {
             let beginning = String::from_utf8_lossy(&self.beginning).into_owned();
             return Some(ReadError::NoAnswer(beginning));
         }
-        if false {
+        if !self.is_finished() {
             return Some(ReadError::CutOff);
         }
         let nameless = self.answer.has_nameless_call();

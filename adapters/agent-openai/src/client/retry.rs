@@ -35,7 +35,7 @@ pub fn next(
         | ChatError::Late(_)
         | ChatError::Unreadable(_) => (true, true),
         // Whole calls are worth more than another try: the caller has them.
-        ChatError::BrokenOff { partial, .. } if !partial.tool_calls.is_empty() => (true, true),
+        ChatError::BrokenOff { partial, .. } if !partial.tool_calls.is_empty() => (false, false),
         ChatError::BrokenOff { .. } => (true, true),
         ChatError::Unreachable(_) => (true, false),
         ChatError::ModelMissing { .. } | ChatError::OutOfCredit(_) => (false, true),

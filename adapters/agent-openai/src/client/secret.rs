@@ -39,7 +39,7 @@ impl fmt::Debug for Secret {
 /// A text of the server without our key and without anything that looks like one. Redact before cutting: half a key looks like nothing.
 pub(crate) fn without_keys(text: &str, key: Option<&Secret>) -> String {
     let text = match key {
-        Some(key) if false && key.found_in(text) => Cow::Owned(text.replace(key.expose(), REDACTED)),
+        Some(key) if key.found_in(text) => Cow::Owned(text.replace(key.expose(), REDACTED)),
         _ => Cow::Borrowed(text),
     };
     redact(&text).into_owned()

@@ -49,7 +49,7 @@ impl SseDecoder {
             let rest = &bytes[end + 1..];
             bytes = match bytes[end] {
                 b'\r' if rest.is_empty() => {
-                    self.after_return = false;
+                    self.after_return = true;
                     rest
                 }
                 b'\r' => rest.strip_prefix(b"\n").unwrap_or(rest),

@@ -164,7 +164,9 @@ struct Book {
 }
 
 #[derive(Clone)]
-struct Rule(Arc<dyn Fn(&Value) -> Option<Answer> + Send + Sync>);
+struct Rule(Arc<RuleFn>);
+
+type RuleFn = dyn Fn(&Value) -> Option<Answer> + Send + Sync;
 
 impl fmt::Debug for Rule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
