@@ -70,7 +70,10 @@ pub async fn wire(config: &Config, folder: &Path, control: ControlAccess) -> any
         directory: Arc::new(FixedDirectory { agents, platforms }),
         clock,
         ids,
-        settings: settings(config, control)?,
+        settings: Settings {
+            files: folder.join("files"),
+            ..settings(config, control)?
+        },
     })
     .await
     .context("starting the gateway")?;

@@ -241,11 +241,11 @@ impl Running {
         .await;
     }
 
-    /// What it was started with, as the kernel has it.
-    pub fn environment(&self) -> Vec<String> {
+    /// The variables it was started with, as the kernel has them.
+    pub fn environment(&self) -> String {
         let pid = self.child.id().unwrap();
         let variables = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
-        variables.split('\0').map(str::to_owned).collect()
+        variables.replace('\0', "\n")
     }
 
     /// SIGKILL: as hard as it comes.
