@@ -134,23 +134,24 @@ impl<'a> Rest<'a> {
         let fits = Unit::Utf16.measure(&self.text()[self.from..furthest]);
         let window = self.from + (limit + 1) * BYTES_PER_UNIT;
         let window = &self.text()[self.from..self.text().ceil_char_boundary(window)];
+        let graphemes: Vec<(usize, &str)> = window
+            .grapheme_indices(true)
+            .take_while(|(index, _)| self.from + index <= furthest)
+            .collect();
+        let last = self.from + graphemes.last().map_or(0, |(index, _)| *index);
         let mut around = self.open.clone();
         let mut coming = self.document.spans[self.coming..].iter().peekable();
         let (mut used, mut before) = (0, None);
         let mut best = None;
-        for (index, grapheme) in window.grapheme_indices(true) {
+        for (index, grapheme) in graphemes {
             let at = self.from + index;
-            if at > furthest {
-                break;
-            }
             around.extend(std::iter::from_fn(|| {
                 coming.next_if(|span| span.start < at)
             }));
             around.retain(|span| span.end > at);
             let border = before.and_then(|before| border(before, &window[index..]));
             let fill = Fill::of(used, fits);
-            let score =
-                border.and_then(|border| score(self.place(&around, furthest), border, fill));
+            let score = border.and_then(|border| score(self.place(&around, last), border, fill));
             if let Some(score) = score
                 && best.is_none_or(|(highest, _)| score >= highest)
             {
@@ -179,13 +180,14 @@ impl<'a> Rest<'a> {
         by_entities.map_or(by_units, |span| span.start.min(by_units))
     }
 
-    fn place(&self, around: &[&Span], furthest: usize) -> Place {
+    /// `last`: where the last cut would be.
+    fn place(&self, around: &[&Span], last: usize) -> Place {
         let mut place = Place::Open;
         for span in around {
             match span.kind {
                 Kind::Blockquote | Kind::ExpandableBlockquote => {}
                 Kind::Pre { .. } => return Place::CodeBlock,
-                Kind::TextLink { .. } if span.start > self.from || span.end <= furthest => {
+                Kind::TextLink { .. } if span.start > self.from || span.end <= last => {
                     return Place::WholeLink;
                 }
                 _ => place = Place::Inline,

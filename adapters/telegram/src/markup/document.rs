@@ -4,7 +4,7 @@ use super::Kind;
 use std::borrow::Cow;
 
 /// **Invariant:** no control characters but line breaks and tabs, no whitespace at the end; spans are sorted, the outer before the inner, nest, are not
-/// blank, and each begins and ends with something to see (a code block may begin with indentation).
+/// blank, and each begins and ends with something to see (a code block and a quote may begin with indentation).
 #[derive(Debug, Default)]
 pub(super) struct Document {
     pub text: String,
@@ -34,8 +34,10 @@ impl Span {
         let inside = text.get(self.start..self.end)?;
         let blank = inside.len() - inside.trim_start().len();
         self.start += match self.kind {
-            // Indentation is a part of code.
-            Kind::Pre { .. } => inside[..blank].rfind('\n').map_or(0, |newline| newline + 1),
+            // Indentation is a part of code, and a quote may begin with code.
+            Kind::Pre { .. } | Kind::Blockquote | Kind::ExpandableBlockquote => {
+                inside[..blank].rfind('\n').map_or(0, |newline| newline + 1)
+            }
             _ => blank,
         };
         self.end = self.end - inside.len() + inside.trim_end().len();

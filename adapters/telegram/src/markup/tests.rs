@@ -239,6 +239,7 @@ fn quotes_are_entities_and_long_ones_are_folded() {
     shows(&[
         ("> one\n> two\n\nend", "<quote>one\ntwo</quote>\n\nend"),
         ("> a\n>\n> > b\n>\n> c", "<quote>a\n\nb\n\nc</quote>"),
+        (">       a\n> b", "<quote><pre>  a</pre>\n\nb</quote>"),
         ("> - a\n> - b", "<quote>• a\n• b</quote>"),
         (
             "> ```sh\n> make\n> ```",

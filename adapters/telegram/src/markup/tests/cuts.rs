@@ -147,6 +147,9 @@ fn graphemes_stay_whole_unless_one_alone_is_too_long() {
         [format!("<b>{family}</b>"), format!("<b>{family}</b>")]
     );
     assert_eq!(cut_at("🇩🇪🇩🇪🇩🇪", 9), ["🇩🇪🇩🇪", "🇩🇪"]);
+    let accented = cut_at("<https://e.org>\u{301}", 13);
+    assert_eq!(accented.len(), 2);
+    assert!(accented[1].ends_with("g</a>\u{301}"), "{accented:?}");
     let monster = format!("e{}", "\u{301}".repeat(10_000));
     let parts = render_plain(&monster);
     assert_eq!(parts.len(), 3);
