@@ -38,7 +38,7 @@ const readOpen = soon(async () => {
   // Another conversation may have been opened meanwhile.
   if (key !== state.key) return;
   const running = tails.follow(ran.processes, windows.of(key));
-  const news = messages.render(key, said.messages, running, windows.of(key));
+  const news = messages.render(key, said.messages, running, windows.of(key), said.turns);
   if (news.length && document.hidden) conversations.alertOf(key);
   work.render(ran.processes, delegated.delegations, told.notifications);
   detail.standing(ran.processes);
@@ -164,6 +164,7 @@ const hints = {
     tails.wrote(event.process);
     detail.wrote(event.process);
   },
+  partial: messages.partial,
   async gone(window) {
     const key = windows.forget(window);
     if (key === state.key) await openWindow();
@@ -200,6 +201,19 @@ async function send() {
     say(problem.message);
   } finally {
     state.sending = false;
+  }
+}
+
+/** As if it had been written; what stands in the box stays there. */
+async function sayNow(text) {
+  const one = { text, key: state.key, id: crypto.randomUUID() };
+  try {
+    await deliver(one);
+    messages.echo(one.key, text, Date.now());
+    say(null);
+    readAll();
+  } catch (problem) {
+    say(problem.message);
   }
 }
 
@@ -264,6 +278,8 @@ function wire() {
     event.preventDefault();
     send();
   });
+  // A button of a message.
+  addEventListener("say", (event) => sayNow(event.detail));
   by("text").addEventListener("input", () => {
     grow();
     touch();

@@ -4,7 +4,7 @@ let source = null;
 let again = null;
 
 /**
- * (Re)connects for these windows. `on` has: open(), lost(), changed(conversation), message(event), output(event), gone(window),
+ * (Re)connects for these windows. `on` has: open(), lost(), changed(conversation), message(event), output(event), partial(event), gone(window),
  * refresh(). A browser reconnects by itself where the connection breaks, but not after an answer such as 503: then we do.
  */
 export function connect(windows, on) {
@@ -22,6 +22,7 @@ export function connect(windows, on) {
   listen("changed", (data) => on.changed(data.conversation));
   listen("message", (data) => on.message(data));
   listen("output", (data) => on.output(data));
+  listen("partial", (data) => on.partial(data));
   listen("gone", (data) => on.gone(data.window));
   listen("refresh", () => on.refresh());
 }

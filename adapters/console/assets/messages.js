@@ -17,7 +17,7 @@ let echoes = JSON.parse(sessionStorage.getItem(ECHOES) ?? "[]");
 
 export function echo(key, text, at) {
   if (!/^\s*\/[a-z]/i.test(text)) return;
-  echoes = [...echoes, { key, item: { id: `echo-${at}`, kind: "person", text, at } }].slice(-ECHOES_KEPT);
+  echoes = [...echoes, { key, item: { id: `echo-${at}`, kind: "person", text, at, buttons: [] } }].slice(-ECHOES_KEPT);
   sessionStorage.setItem(ECHOES, JSON.stringify(echoes));
 }
 
@@ -44,6 +44,37 @@ function withTails(messages, running) {
   return items;
 }
 
+// What there is of an answer while it is written: a glimpse from the stream, kept until its turn is over and the answer itself is there.
+
+let glimpse = null;
+
+/** Shows the newest state of an answer under everything else. */
+export function partial(event) {
+  if (event.conversation !== shown) return;
+  glimpse = event.text ? event : null;
+  const list = by("messages");
+  keepEnd(list, () => {
+    list.querySelector('[data-key="partial"]')?.remove();
+    if (!glimpse) return;
+    const made = writing(glimpse);
+    made.dataset.key = "partial";
+    made.dataset.content = JSON.stringify(glimpse);
+    list.append(made);
+  });
+}
+
+/** Nothing to show any more once the turn that wrote it is over. */
+function withGlimpse(items, turns) {
+  if (glimpse && !turns.some((turn) => turn.id === glimpse.turn)) glimpse = null;
+  return glimpse ? [...items, { id: "partial", kind: "partial", ...glimpse }] : items;
+}
+
+function writing(item) {
+  const head = element("p", { class: "head" }, element("span", { class: "who" }, "Agent"), element("span", { class: "tag" }, item.stopped ? "stopped" : "writing…"));
+  // A person who listens to the page hears the answer when it is there, not every word of it.
+  return element("li", { class: "item agent partial", "aria-live": "off" }, head, element("div", { class: "text" }, prose(item.text)));
+}
+
 /** Whoever looks at the end goes on looking at the end, also when a keyboard slides in or the window changes. */
 export function prepare() {
   const list = by("messages");
@@ -53,12 +84,15 @@ export function prepare() {
 }
 
 /** Gives the items that are new to this page and addressed to `window`. */
-export function render(key, messages, running, window) {
+export function render(key, messages, running, window, turns) {
   const list = by("messages");
   const first = shown !== key;
-  if (first) list.replaceChildren();
+  if (first) {
+    list.replaceChildren();
+    glimpse = null;
+  }
   shown = key;
-  const items = withTails(divided(withEchoes(key, messages)), running);
+  const items = withGlimpse(withTails(divided(withEchoes(key, messages)), running), turns);
   const added = new Set(keepEnd(list, () => show(list, items, (item) => item.id, line)));
   const news = first ? [] : messages.filter((item) => added.has(item.id) && item.window && item.window === window);
   // What nobody asked for just now is worth a glance; the answer to what was just written is looked at anyway.
@@ -85,6 +119,8 @@ const WHO = { person: "You", waiting: "You", agent: "Agent", reply: "Homing", no
 function line(item) {
   if (item.kind === "empty") return empty();
   if (item.kind === "tail") return tails.line(item);
+  if (item.kind === "partial") return writing(item);
+  if (item.kind === "tool") return tool(item);
   if (item.kind === "divider") return element("li", { class: "divider" }, element("span", {}, "a new session begins"));
   if (item.kind === "notification") return block(item);
   const who = item.kind === "person" && item.author ? item.author : WHO[item.kind];
@@ -98,7 +134,25 @@ function line(item) {
     element("time", { datetime: new Date(item.at).toISOString() }, clock(item.at)),
   );
   const body = element("div", { class: "text" }, prose(item.text));
-  return element("li", { class: `item ${item.kind}${item.background ? " background" : ""}` }, head, body);
+  return element("li", { class: `item ${item.kind}${item.background ? " background" : ""}` }, head, body, file(item), buttons(item));
+}
+
+function file(item) {
+  return item.file && element("p", { class: "file" }, element("a", { href: `/api/v1/outbox/${item.id}/file`, download: item.file }, item.file));
+}
+
+/** Clicking one is as good as writing what it says. */
+function buttons(item) {
+  if (!item.buttons.length) return null;
+  const one = (button) => element("button", { type: "button", title: button.says, click: () => dispatchEvent(new CustomEvent("say", { detail: button.says })) }, button.label);
+  return element("p", { class: "buttons" }, ...item.buttons.map(one));
+}
+
+/** What a tool answered to the agent. Collapsed: the agent says what matters. */
+function tool(item) {
+  const first = item.text.split("\n", 1)[0].slice(0, 120) || "nothing";
+  const summary = element("summary", {}, `a tool answered: ${first}`, element("time", { datetime: new Date(item.at).toISOString() }, clock(item.at)));
+  return element("li", { class: "item notification tool" }, element("details", {}, summary, element("pre", {}, item.text)));
 }
 
 function delivery(delivery) {

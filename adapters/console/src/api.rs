@@ -12,6 +12,7 @@
 //! | `GET delegations?conversation&limit` | sub-agents: task, state, result |
 //! | `GET notifications?conversation&limit`, `GET notifications/{ntf}` | the second explains: decisions with facts, fate of the answer |
 //! | `GET outbox?conversation&limit` | what left and what is to leave |
+//! | `GET outbox/{out}/file` | a file that the agent sent, as a download |
 //! | `POST windows` `{conversation, window?}` | opens, answers with the id to use |
 //! | `POST windows/{win}/touch`, `DELETE windows/{win}`, `POST windows/{win}/close` | use, end, a closing tab's beacon |
 //! | `GET stream?window` | see `stream.rs` |
@@ -22,6 +23,7 @@
 mod conversations;
 mod explain;
 pub(crate) mod extract;
+mod file;
 mod log;
 mod messages;
 mod timeline;
@@ -55,6 +57,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/notifications", get(work::notifications))
         .route("/notifications/{notification}", get(explain::notification))
         .route("/outbox", get(work::outbox))
+        .route("/outbox/{item}/file", get(file::download))
         .route("/windows", post(windows::open))
         .route("/windows/{window}", axum::routing::delete(windows::end))
         .route("/windows/{window}/touch", post(windows::touch))

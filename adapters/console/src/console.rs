@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guard::{self, Guard};
 use crate::login::Login;
-use crate::platform::{ConsolePlatform, Sent};
+use crate::platform::{ConsolePlatform, Partial, Sent};
 use crate::windows::Windows;
 use crate::{api, assets, errors, metrics, pages, stream, threads};
 
@@ -28,6 +28,8 @@ use crate::{api, assets, errors, metrics, pages, stream, threads};
 const GOODBYE: Duration = Duration::from_secs(3);
 /// Sends that a slow page may lag behind before it is told to read everything again.
 const SENT_BACKLOG: usize = 256;
+/// Of what is being written. A page that is slower than this misses states of it, and draws the next one.
+const PARTIALS_BACKLOG: usize = 64;
 
 #[derive(Debug, Clone)]
 pub struct ConsoleSettings {
@@ -63,6 +65,7 @@ pub struct Console {
     ids: IdSource,
     login: Arc<Login>,
     sent: broadcast::Sender<Sent>,
+    partials: broadcast::Sender<Partial>,
 }
 
 impl Console {
@@ -73,18 +76,23 @@ impl Console {
         login: Login,
     ) -> Self {
         let (sent, _) = broadcast::channel(SENT_BACKLOG);
+        let (partials, _) = broadcast::channel(PARTIALS_BACKLOG);
         Self {
             settings: Arc::new(settings),
             clock,
             ids,
             login: Arc::new(login),
             sent,
+            partials,
         }
     }
 
     /// To be registered with the gateway for [`Console::account`].
     pub fn platform(&self) -> Arc<dyn Platform> {
-        Arc::new(ConsolePlatform::new(self.sent.clone()))
+        Arc::new(ConsolePlatform::new(
+            self.sent.clone(),
+            self.partials.clone(),
+        ))
     }
 
     /// What the gateway knows this platform by.
@@ -126,6 +134,7 @@ impl Console {
             ids: self.ids.clone(),
             login: self.login.clone(),
             sent: self.sent.clone(),
+            partials: self.partials.clone(),
             guard: Guard::for_port(address.port()),
             windows: windows.clone(),
             inside,
@@ -152,6 +161,7 @@ pub(crate) struct App {
     pub ids: IdSource,
     pub login: Arc<Login>,
     pub sent: broadcast::Sender<Sent>,
+    pub partials: broadcast::Sender<Partial>,
     pub guard: Guard,
     pub windows: Arc<Windows>,
     pub inside: Inside,

@@ -4,12 +4,15 @@
 //! twice shows nothing twice. So it cannot fail, and it lands where it was sent.
 //! **Absent on purpose:** the text. It does not travel through here.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use homing_domain::ids::{OutboxId, WindowId};
+use homing_domain::ids::{OutboxId, TurnId, WindowId};
 use homing_domain::key::KeySettings;
 use homing_domain::split::{Limit, Unit};
 use homing_ports::platform::{
-    Capabilities, Landed, Live, Outgoing, OutgoingKind, Platform, Receipt, Repeats, SendError,
+    Capabilities, Landed, Live, Outgoing, OutgoingKind, Platform, Preview, Receipt, Repeats,
+    SendError, Stage,
 };
 use tokio::sync::broadcast;
 
@@ -18,6 +21,20 @@ const LIMIT: Limit = Limit {
     unit: Unit::Utf16,
     max: 32_768,
 };
+
+/// Loopback and a page that draws it: as often as an eye can follow.
+const PREVIEW_EVERY: Duration = Duration::from_millis(100);
+
+/// What there is of an answer, as the streams hear of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Partial {
+    pub turn: TurnId,
+    /// The key of its conversation.
+    pub conversation: String,
+    pub window: Option<WindowId>,
+    pub text: String,
+    pub stopped: bool,
+}
 
 /// A send, as the streams hear of it.
 #[derive(Debug, Clone)]
@@ -32,11 +49,12 @@ pub(crate) struct Sent {
 
 pub(crate) struct ConsolePlatform {
     sent: broadcast::Sender<Sent>,
+    partials: broadcast::Sender<Partial>,
 }
 
 impl ConsolePlatform {
-    pub fn new(sent: broadcast::Sender<Sent>) -> Self {
-        Self { sent }
+    pub fn new(sent: broadcast::Sender<Sent>, partials: broadcast::Sender<Partial>) -> Self {
+        Self { sent, partials }
     }
 }
 
@@ -46,8 +64,25 @@ impl Platform for ConsolePlatform {
         Capabilities {
             limit: LIMIT,
             repeats: Repeats::Deduplicates,
-            live: Live::default(),
+            live: Live {
+                // The page shows running turns by itself.
+                typing_every: None,
+                preview_every: Some(PREVIEW_EVERY),
+            },
         }
+    }
+
+    /// To the page that asked; nothing is stored, so there is no message to take the place of.
+    async fn preview(&self, preview: Preview) -> Result<Option<String>, SendError> {
+        // No page is open: then nobody needs to be shown.
+        let _ = self.partials.send(Partial {
+            turn: preview.turn,
+            conversation: preview.origin.key(KeySettings::default()).to_string(),
+            window: preview.window,
+            text: preview.text,
+            stopped: preview.stage == Stage::Stopped,
+        });
+        Ok(None)
     }
 
     async fn send(&self, outgoing: Outgoing) -> Result<Receipt, SendError> {

@@ -5,10 +5,11 @@
 //! | `changed` | `{conversation}`: an id, or the key after a send | every page |
 //! | `message` | `{id, conversation, window, kind}` | only the page of the addressed window (OWN-34) |
 //! | `output` | `{process, conversation}`: it wrote, its log can be read on | only the page of the window that started it |
+//! | `partial` | `{turn, conversation, text, stopped}`: what there is of an answer | only the page of the window that asked |
 //! | `gone` | `{window}`: closed, open it anew | its page, when it connects |
 //! | `refresh` | `{}`: hints were missed, read everything | whoever lagged |
 //!
-//! **Invariant:** an event carries no facts, so missing one is harmless; the page reads again when it (re)connects.
+//! **Invariant:** an event carries no facts (a partial answer is a glimpse, not one), so missing one is harmless; the page reads again when it (re)connects.
 //! **Absent on purpose:** replay (`Last-Event-ID`). There is nothing in an event that the store does not tell better.
 //!
 //! Known limit: HTTP/1.1 browsers keep six connections per host, and each tab's stream takes one. The page therefore refuses to be the
@@ -22,7 +23,7 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::{Stream, StreamExt, stream};
-use homing_domain::ids::{ConversationId, ProcessId, WindowId};
+use homing_domain::ids::{ConversationId, ProcessId, TurnId, WindowId};
 use homing_ports::inbox::Wrote;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
@@ -32,7 +33,7 @@ use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
 use crate::api::extract::{Asked, id};
 use crate::console::App;
 use crate::errors::ApiError;
-use crate::platform::Sent;
+use crate::platform::{Partial, Sent};
 use crate::windows::Connection;
 
 /// Conversations that one tab may keep open.
@@ -67,12 +68,14 @@ pub(crate) async fn open(
     let changes = app.inside.inbox.changes();
     let outputs = app.inside.inbox.outputs();
     let sent = app.sent.subscribe();
+    let partials = app.partials.subscribe();
     let (connections, gone) = connect(&app, windows).await;
-    let held = connections.iter().map(|held| held.window).collect();
+    let held: Vec<WindowId> = connections.iter().map(|held| held.window).collect();
     let first = Event::default().retry(RETRY).comment("welcome");
     let greeting = stream::iter(std::iter::once(first).chain(gone.into_iter().map(closed)));
     let hints = stream::select(changed(changes), addressed(sent, connections));
-    let hints = stream::select(hints, wrote(outputs, held));
+    let glimpses = stream::select(wrote(outputs, held.clone()), written(partials, held));
+    let hints = stream::select(hints, glimpses);
     let events = greeting
         .chain(hints)
         .take_until(app.shutdown.clone().cancelled_owned());
@@ -127,6 +130,43 @@ fn wrote(outputs: broadcast::Receiver<Wrote>, held: Vec<WindowId>) -> impl Strea
             Err(BroadcastStreamRecvError::Lagged(_)) => Some(refresh()),
         })
     })
+}
+
+/// Of answers to these windows. One that is missed is followed by a fuller one, or by the answer.
+fn written(
+    partials: broadcast::Receiver<Partial>,
+    held: Vec<WindowId>,
+) -> impl Stream<Item = Event> {
+    let of_ours =
+        move |partial: &Partial| partial.window.is_some_and(|window| held.contains(&window));
+    BroadcastStream::new(partials).filter_map(move |partial| {
+        std::future::ready(
+            partial
+                .ok()
+                .filter(&of_ours)
+                .map(|partial| glimpse(&partial)),
+        )
+    })
+}
+
+#[derive(Serialize)]
+struct Glimpse<'a> {
+    turn: TurnId,
+    conversation: &'a str,
+    text: &'a str,
+    stopped: bool,
+}
+
+fn glimpse(partial: &Partial) -> Event {
+    event(
+        "partial",
+        &Glimpse {
+            turn: partial.turn,
+            conversation: &partial.conversation,
+            text: &partial.text,
+            stopped: partial.stopped,
+        },
+    )
 }
 
 #[derive(Serialize)]

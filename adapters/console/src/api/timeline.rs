@@ -30,6 +30,17 @@ pub(super) struct Item {
     pub window: Option<String>,
     /// How sending it went, where that is not simply done.
     pub delivery: Option<Delivery>,
+    /// What can be answered with a click.
+    pub buttons: Vec<Answer>,
+    /// The name of a file that comes with it; `outbox/{id}/file` has it.
+    pub file: Option<String>,
+}
+
+/// A button: clicking it is as good as writing what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Answer {
+    pub label: String,
+    pub says: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -39,6 +50,8 @@ pub(super) enum ItemKind {
     Agent,
     /// A notification block, as the agent sees it.
     Notification,
+    /// What a tool answered to the agent.
+    Tool,
     /// A command's answer, or Homing's own word in the history.
     Reply,
     Notice,
@@ -60,8 +73,11 @@ pub(super) fn merge(
     limit: usize,
 ) -> Vec<Item> {
     let turns = Turns::of(history, outbox);
-    let is_beside =
-        |row: &&OutboxRow| matches!(row.kind, OutgoingKind::Reply | OutgoingKind::Notice);
+    let is_beside = |row: &&OutboxRow| {
+        matches!(row.kind, OutgoingKind::Reply | OutgoingKind::Notice) || row.extras.file.is_some()
+    };
+    // An agent that only called tools said nothing: what they answered follows.
+    let silent = |row: &MessageRow| row.role == Role::Agent && row.text.trim().is_empty();
     let beside: Vec<&OutboxRow> = outbox.iter().filter(is_beside).collect();
     let told =
         |row: &MessageRow| row.role == Role::System && beside.iter().any(|item| is_same(row, item));
@@ -74,7 +90,7 @@ pub(super) fn merge(
 
     let mut items: Vec<Item> = history
         .iter()
-        .filter(|row| !told(row))
+        .filter(|row| !told(row) && !silent(row))
         .map(|row| turns.said(row))
         .collect();
     items.extend(beside.iter().map(|row| left(row)));
@@ -133,7 +149,8 @@ impl<'a> Turns<'a> {
                 Role::Person => ItemKind::Person,
                 Role::Agent => ItemKind::Agent,
                 Role::Notification => ItemKind::Notification,
-                Role::System | Role::Tool => ItemKind::Reply,
+                Role::Tool => ItemKind::Tool,
+                Role::System => ItemKind::Reply,
             },
             text: row.text.clone(),
             at: row.at.millis(),
@@ -145,17 +162,28 @@ impl<'a> Turns<'a> {
                 .and_then(|sent| sent.window)
                 .map(|window| window.to_string()),
             delivery: sent.and_then(|sent| delivery(sent)),
+            buttons: Vec::new(),
+            file: None,
         }
     }
 }
 
 fn left(row: &OutboxRow) -> Item {
-    let kind = if row.kind == OutgoingKind::Reply {
-        ItemKind::Reply
-    } else {
-        ItemKind::Notice
+    let kind = match row.kind {
+        OutgoingKind::Reply => ItemKind::Reply,
+        OutgoingKind::Notice => ItemKind::Notice,
+        // A file that the agent sent.
+        OutgoingKind::Answer | OutgoingKind::Background => ItemKind::Agent,
     };
+    let buttons = row.extras.buttons.iter().flatten();
     Item {
+        buttons: buttons
+            .map(|button| Answer {
+                label: button.label.clone(),
+                says: button.says.clone(),
+            })
+            .collect(),
+        file: row.extras.file.as_ref().map(|file| file.name.clone()),
         turn: row.turn.map(|turn| turn.to_string()),
         window: row.window.map(|window| window.to_string()),
         delivery: delivery(row),
@@ -187,6 +215,8 @@ fn item(id: String, kind: ItemKind, text: &str, at: Timestamp) -> Item {
         background: false,
         window: None,
         delivery: None,
+        buttons: Vec::new(),
+        file: None,
     }
 }
 

@@ -29,7 +29,8 @@ admit {chat, bot?, who, standing}; change_member {by, chat, who, standing} (stan
 topic {by, chat, bot?, name} -> thread; topic_event {by, chat, bot?, thread?, event: closed|reopened|deleted|hidden|unhidden|{renamed: name}}; \
 post {by, chat, bot?, thread?, text?, entities?, reply_to?, file?: {kind, name?, mime_type?, bytes?, size?}, extra?} -> message_id; edit {by, chat, bot?, message, text}; \
 delete {chat, bot?, message}; press {by, chat, bot?, message, data} -> query id; react {by, chat, bot?, message, emoji}; \
-block {chat, bot}; unblock {chat, bot}; migrate {by, chat} -> id; stop_generation {chat, bot, draft}; push_raw {bot, update} -> update_id; \
+block {chat, bot}; unblock {chat, bot}; deactivate {person}; delete_chat {chat}; migrate {by, chat} -> id; expire_callbacks; \
+repeat_updates {bot, count}; reorder_updates {bot, polls}; foreign_poller {bot}; stop_generation {chat, bot, draft}; push_raw {bot, update} -> update_id; \
 fault {trouble, method?, chat?, bot?, which?: {next: n}|{every: n}|all}; clear_faults; \
 sent, requests, actions, drafts, violations, callback_answers -> what bots did; messages {chat, bot?, thread?}; file {file_id} -> text; \
 wait {sent?: n, answers?: n, requests?: n, limit_ms?} -> waits until there are so many";
@@ -109,6 +110,22 @@ enum Verb {
     },
     Block(At),
     Unblock(At),
+    DeleteChat(At),
+    Deactivate {
+        person: UserId,
+    },
+    ExpireCallbacks {},
+    RepeatUpdates {
+        bot: UserId,
+        count: usize,
+    },
+    ReorderUpdates {
+        bot: UserId,
+        polls: usize,
+    },
+    ForeignPoller {
+        bot: UserId,
+    },
     Migrate {
         by: UserId,
         chat: ChatId,
@@ -249,6 +266,10 @@ fn make(server: &Server, verb: &Verb) -> Option<Done> {
             server.fault(fault.clone());
             json!(true)
         }
+        Verb::ExpireCallbacks {} => {
+            server.expire_callbacks();
+            json!(true)
+        }
         Verb::ClearFaults {} => {
             server.clear_faults();
             json!(true)
@@ -321,6 +342,11 @@ fn act(server: &Server, verb: Verb) -> Done {
         }
         Verb::Block(at) => server.block(at.chat()).map(yes),
         Verb::Unblock(at) => server.unblock(at.chat()).map(yes),
+        Verb::DeleteChat(at) => server.delete_chat(at.chat()).map(yes),
+        Verb::Deactivate { person } => server.deactivate(person).map(yes),
+        Verb::RepeatUpdates { bot, count } => server.repeat_updates(&known(bot), count).map(yes),
+        Verb::ReorderUpdates { bot, polls } => server.reorder_updates(&known(bot), polls).map(yes),
+        Verb::ForeignPoller { bot } => server.foreign_poller(&known(bot)).map(yes),
         Verb::Migrate { by, chat } => server
             .migrate(
                 by,

@@ -161,6 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     fn every_method_of_the_schema_is_listed_once() {
         let Ok(Some(schemas)) = Schemas::read(&Schema::Found) else {
             eprintln!("skipped: there is no schema in HOMING_CONTRACTS");

@@ -27,6 +27,7 @@ use super::params::Params;
 use super::reading;
 use super::schema::Schemas;
 use super::settings::Pace;
+use super::updates::Poll;
 use super::world::World;
 
 /// What the server, its handle and its webhooks have in common.
@@ -230,7 +231,9 @@ pub(super) fn carry_out(
             world.gate.count(bot, chat, messages, Instant::now());
         }
     }
-    keep_violation(&mut world, bot, method, &answer);
+    if let Err(error) = &answer {
+        keep_violation(&mut world, bot, method, error);
+    }
     drop(world);
     shared.changed();
     answer
@@ -269,10 +272,8 @@ fn check_schema(shared: &Shared, method: Method, params: &Params) -> Result<(), 
     }
 }
 
-fn keep_violation(world: &mut World, bot: UserId, method: Method, answer: &Answer) {
-    if let Err(error) = answer
-        && error.misuse
-    {
+fn keep_violation(world: &mut World, bot: UserId, method: Method, error: &ApiError) {
+    if error.misuse {
         world.log.violations.push(Violation {
             bot,
             method: method.name.to_owned(),
@@ -284,23 +285,7 @@ fn keep_violation(world: &mut World, bot: UserId, method: Method, answer: &Answe
 /// Waits for updates as long as the poll asks, and ends as soon as there are some.
 async fn poll(shared: &Shared, bot: UserId, params: &Params) -> Answer {
     let mut changes = shared.changes();
-    let poll = {
-        let mut world = shared.world();
-        let begun = methods::find("getUpdates").map_or(Err(ApiError::no_method()), |method| {
-            let checked = check_schema(shared, method, params);
-            let mut call = Call {
-                world: &mut world,
-                bot,
-                method: method.name,
-                params,
-                misplaced: None,
-            };
-            let begun = checked.and_then(|()| methods::wanted_poll(&mut call, &shared.pace));
-            keep_violation(&mut world, bot, method, &begun.clone().map(|_| Value::Null));
-            begun
-        })?;
-        begun
-    };
+    let poll = begin_poll(shared, bot, params)?;
     // Whoever polled before is told.
     shared.changed();
     let deadline = tokio::time::Instant::now() + poll.wait;
@@ -317,6 +302,25 @@ async fn poll(shared: &Shared, bot: UserId, params: &Params) -> Answer {
             return Ok(json!([]));
         }
     }
+}
+
+fn begin_poll(shared: &Shared, bot: UserId, params: &Params) -> Result<Poll, ApiError> {
+    let method = methods::find("getUpdates").ok_or_else(ApiError::no_method)?;
+    let mut world = shared.world();
+    let begun = check_schema(shared, method, params).and_then(|()| {
+        let mut call = Call {
+            world: &mut world,
+            bot,
+            method: method.name,
+            params,
+            misplaced: None,
+        };
+        methods::wanted_poll(&mut call, &shared.pace)
+    });
+    if let Err(error) = &begun {
+        keep_violation(&mut world, bot, method, error);
+    }
+    begun
 }
 
 fn strike(shared: &Shared, bot: UserId, method: &str, params: &Params) -> Option<Trouble> {

@@ -82,6 +82,36 @@ async fn a_conversation_is_held_through_it() {
 }
 
 #[tokio::test]
+async fn troubles_with_updates_are_made_through_it() {
+    let settings = Settings {
+        control: true,
+        ..Settings::default()
+    };
+    let server = Server::start(settings).await.expect("it starts");
+    let bot = ask(&server, "bot", json!({"username": "test_bot"})).await["result"].clone();
+    let alice = ask(&server, "user", json!({"first_name": "Alice"})).await["result"].clone();
+    let about = json!({"bot": bot["id"], "person": alice});
+    ask(&server, "private_chat", about).await;
+    for (verb, body) in [
+        (
+            "push_raw",
+            json!({"bot": bot["id"], "update": {"news": {}}}),
+        ),
+        ("repeat_updates", json!({"bot": bot["id"], "count": 1})),
+        ("reorder_updates", json!({"bot": bot["id"], "polls": 1})),
+        ("foreign_poller", json!({"bot": bot["id"]})),
+        ("block", json!({"bot": bot["id"], "chat": alice})),
+        ("unblock", json!({"bot": bot["id"], "chat": alice})),
+        ("expire_callbacks", json!({})),
+        ("clear_faults", json!({})),
+        ("deactivate", json!({"person": alice})),
+    ] {
+        let answer = ask(&server, verb, body).await;
+        assert_eq!(answer["ok"], true, "{verb}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_refused_with_a_reason() {
     let settings = Settings {
         control: true,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, skipped};
 
 pub fn sample(name: &str) -> Option<Value> {
     let folder = match std::env::var_os("HOMING_CONTRACTS") {
@@ -14,7 +14,7 @@ pub fn sample(name: &str) -> Option<Value> {
     };
     let path = folder.join("samples").join(name);
     let Ok(text) = fs::read_to_string(&path) else {
-        eprintln!("skipped: there is no {}", path.display());
+        skipped(&format!("there is no {}", path.display()));
         return None;
     };
     Some(serde_json::from_str(&text).expect("a sample is JSON"))

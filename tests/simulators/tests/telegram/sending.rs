@@ -3,7 +3,7 @@
 use homing_simulators::telegram::{NewBot, Post, RichMessages, Settings};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, read};
+use crate::stage::{Stage, read, skipped};
 
 #[tokio::test]
 async fn a_message_may_come_as_query_json_form_or_multipart() {
@@ -120,7 +120,7 @@ async fn parse_modes_make_entities_or_telegrams_complaint() {
 async fn what_the_schema_does_not_know_is_refused_and_kept_as_a_violation() {
     let stage = Stage::new().await;
     if !stage.server.has_schema() {
-        eprintln!("skipped: HOMING_CONTRACTS has no schema");
+        skipped("HOMING_CONTRACTS has no schema");
         return;
     }
     let chat = stage.private().id;
@@ -290,6 +290,20 @@ async fn rich_messages_are_taken_refused_or_unknown_as_the_test_wants() {
         assert_eq!(answer.status, status, "{answer:?}");
         assert_eq!(stage.server.sent().len(), usize::from(status == 200));
     }
+}
+
+#[tokio::test]
+async fn a_rich_message_may_be_longer_and_is_edited_as_one() {
+    let stage = Stage::new().await;
+    let chat = stage.private();
+    let rich = |text: String| json!({"chat_id": chat.id, "rich_message": {"markdown": text}});
+    let sent = stage.ok("sendRichMessage", rich("x".repeat(30_000))).await;
+    let mut edit = rich("y".repeat(32_768));
+    edit["message_id"] = sent["message_id"].clone();
+    stage.ok("editMessageText", edit.clone()).await;
+    assert_eq!(stage.server.sent()[0].text.len(), 32_768);
+    edit["rich_message"] = json!({"markdown": "z".repeat(32_769)});
+    assert_eq!(stage.refused("editMessageText", edit).await.0, 400);
 }
 
 #[tokio::test]

@@ -160,3 +160,8 @@ pub async fn read(response: reqwest::Response) -> reqwest::Result<Answer> {
         body: response.json().await?,
     })
 }
+
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}

@@ -13,10 +13,13 @@ use tokio::sync::Notify;
 
 use crate::stage::{LIMIT, Stage};
 
+/// The secret that came along, and the update.
+type Delivery = (Option<String>, Value);
+
 /// A webhook that says what it is told to say.
 #[derive(Clone, Default)]
 struct Hook {
-    heard: Arc<Mutex<Vec<(Option<String>, Value)>>>,
+    heard: Arc<Mutex<Vec<Delivery>>>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
     news: Arc<Notify>,
 }
@@ -40,7 +43,7 @@ impl Hook {
     }
 
     /// Waits for so many deliveries.
-    async fn heard(&self, count: usize) -> Vec<(Option<String>, Value)> {
+    async fn heard(&self, count: usize) -> Vec<Delivery> {
         let enough = async {
             loop {
                 let news = self.news.notified();
@@ -80,7 +83,7 @@ async fn hear(State(hook): State<Hook>, headers: HeaderMap, body: String) -> Res
     }
 }
 
-fn texts(heard: &[(Option<String>, Value)]) -> Vec<&str> {
+fn texts(heard: &[Delivery]) -> Vec<&str> {
     heard
         .iter()
         .filter_map(|(_, update)| update["message"]["text"].as_str())

@@ -13,16 +13,20 @@ use super::super::room::{Message, RoomKind};
 use super::super::text::{self, Formatted, LONGEST_TEXT};
 use super::super::world::World;
 use super::media::check_caption;
-use super::sending::words;
+use super::sending::{rich_words, words};
 
 const NOT_MODIFIED: &str = "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
 
 pub(super) fn edit_text(call: &mut Call<'_>) -> Answer {
-    let words = words(call, "text", "entities")?;
+    let words = match call.params.get("rich_message") {
+        Some(_) => rich_words(call)?,
+        None => words(call, "text", "entities")?,
+    };
     if words.text.is_empty() {
         return Err(ApiError::misuse("message text is empty"));
     }
-    if text::units(&words.text) > LONGEST_TEXT {
+    let is_rich = call.params.get("rich_message").is_some();
+    if !is_rich && text::units(&words.text) > LONGEST_TEXT {
         return Err(ApiError::misuse("message is too long"));
     }
     let (chat, id) = own_message(call)?;

@@ -1,7 +1,7 @@
 //! Messages with files, albums, and files on their way down.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::super::call::Call;
 use super::super::errors::{Answer, ApiError};
@@ -174,5 +174,5 @@ pub(super) fn get_file(call: &mut Call<'_>) -> Answer {
     if file.size > call.world.download_limit {
         return Err(ApiError::bad("file is too big"));
     }
-    Ok(call.world.files.shown(id).unwrap_or_else(|| json!(null)))
+    call.world.files.shown(id).ok_or_else(ApiError::internal)
 }

@@ -18,6 +18,8 @@ use super::super::text::{self, Formatted, LONGEST_TEXT};
 use super::super::wishes::Kind;
 use super::super::world::World;
 
+/// In characters, of a rich message.
+const LONGEST_RICH_TEXT: usize = 32_768;
 /// In UTF-16 units, of a quote.
 const LONGEST_QUOTE: usize = 1024;
 
@@ -69,43 +71,44 @@ pub(super) fn send_message(call: &mut Call<'_>) -> Answer {
 }
 
 pub(super) fn send_rich_message(call: &mut Call<'_>) -> Answer {
+    let words = rich_words(call)?;
+    let destination = destination(call)?;
+    let mut message = Message::new(call.bot, World::now(), Map::new());
+    message.set_words(words, false);
+    deliver(call, &destination, message)
+}
+
+/// What a rich message says, as it was sent. Clients that do not know rich messages see a text in their place; so does the test.
+pub(super) fn rich_words(call: &Call<'_>) -> Result<Formatted, ApiError> {
     match &call.world.rich_messages {
         RichMessages::Unknown => return Err(ApiError::no_method()),
         RichMessages::Refused(text) => return Err(ApiError::bad(text)),
         RichMessages::Taken => {}
     }
-    let rich: Value = call
-        .params
-        .get("rich_message")
-        .cloned()
-        .unwrap_or_else(|| json!({}));
+    let rich = call.params.get("rich_message");
     let given: Vec<&Value> = ["html", "markdown", "blocks"]
         .iter()
-        .filter_map(|field| rich.get(*field))
+        .filter_map(|field| rich?.get(*field))
         .collect();
     let [only] = given.as_slice() else {
         return Err(ApiError::misuse(
             "exactly one of html, markdown and blocks must be specified in rich_message",
         ));
     };
-    let words = only
-        .as_str()
-        .map_or_else(|| only.to_string(), str::to_owned);
-    if words.is_empty() {
+    let text = match only {
+        Value::String(text) => text.clone(),
+        blocks => blocks.to_string(),
+    };
+    if text.is_empty() {
         return Err(ApiError::misuse("message text is empty"));
     }
-    if text::units(&words) > 32_768 {
+    if text.chars().count() > LONGEST_RICH_TEXT {
         return Err(ApiError::misuse("message is too long"));
     }
-    let destination = destination(call)?;
-    let mut message = Message::new(call.bot, World::now(), Map::new());
-    // Clients that do not know rich messages see a text in their place; so does the test.
-    let words = Formatted {
-        text: words,
+    Ok(Formatted {
+        text,
         ..Formatted::default()
-    };
-    message.set_words(words, false);
-    deliver(call, &destination, message)
+    })
 }
 
 pub(super) fn send_draft(call: &mut Call<'_>) -> Answer {

@@ -13,10 +13,10 @@ pub(in super::super) fn wanted_poll(call: &mut Call<'_>, pace: &Pace) -> Result<
     let offset = call.params.integer("offset")?.unwrap_or(0);
     let limit = call.params.integer("limit")?.unwrap_or(100);
     // Whatever makes no sense becomes what does, as on Telegram.
-    let limit = match usize::try_from(limit) {
-        Ok(limit @ 1..=100) => limit,
-        _ => 100,
-    };
+    let limit = usize::try_from(limit)
+        .ok()
+        .filter(|limit| (1..=100).contains(limit))
+        .unwrap_or(100);
     let timeout = call.params.integer("timeout")?.unwrap_or(0);
     let allowed: Option<Vec<String>> = call.params.nested("allowed_updates")?;
     let wait = pace.seconds(u64::try_from(timeout).unwrap_or(0));
