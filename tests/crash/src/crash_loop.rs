@@ -25,6 +25,7 @@ use crate::world::{How, World};
 const THREADS: u64 = 6;
 /// Rounds are checked one by one, so that what is found is near to what caused it.
 const ROUND: Duration = Duration::from_secs(12);
+const CALM: Duration = Duration::from_millis(150);
 /// How long a gateway lives, at most.
 const SHORT: Duration = Duration::from_millis(100);
 /// One in so many lives longer: what takes its time must also be met by a crash, or not at all.
@@ -55,6 +56,8 @@ pub struct Round {
     pub seed: u64,
     pub lasts: Duration,
     pub kill: Kill,
+    /// Between two kills of supervisors while a gateway lives through its round, at most.
+    pub calm: Duration,
     pub planted: Option<Planted>,
     pub drain: Duration,
 }
@@ -94,6 +97,7 @@ pub async fn run(options: Options) -> anyhow::Result<bool> {
                 seed,
                 lasts,
                 kill: options.kill,
+                calm: CALM,
                 planted: None,
                 drain: Duration::from_secs(60),
             },
@@ -142,6 +146,10 @@ pub async fn round(round: Round, place: &Path) -> anyhow::Result<Outcome> {
     world.planted = round.planted;
     world.clock = Some(Hurried::from_now());
     let mut random = Random::new(round.seed);
+    // Consoles are open before anything begins, or most of a short round would pass without one.
+    for thread in 1..=THREADS {
+        world.people.open_window(thread);
+    }
     let over = CancellationToken::new();
     let people = tokio::spawn(write(
         world.people.clone(),
@@ -207,7 +215,7 @@ async fn kill(
             }
             Kill::Shim => {
                 while Instant::now() < deadline {
-                    tokio::time::sleep(random.span(Duration::from_millis(150))).await;
+                    tokio::time::sleep(random.span(round.calm)).await;
                     killed.extend(shims::kill_one(&world.data(), random));
                 }
             }

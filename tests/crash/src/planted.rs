@@ -58,6 +58,8 @@ pub enum Planted {
 /// Rounds that a bad gateway is given to be found in.
 const TRIES: u64 = 6;
 const ROUND: Duration = Duration::from_secs(4);
+/// Programs have to live for a while beside a gateway that does.
+const CALM: Duration = Duration::from_millis(3_000);
 /// Some of them never become quiet, which is found as well, but is not what they are planted for.
 const DRAIN: Duration = Duration::from_secs(6);
 
@@ -149,6 +151,7 @@ async fn catch(planted: Planted, seed: u64, place: PathBuf) -> anyhow::Result<u6
             seed: seed.wrapping_add(tried),
             lasts: ROUND,
             kill: planted.kill(),
+            calm: CALM,
             planted: Some(planted),
             drain: DRAIN,
         };

@@ -19,6 +19,8 @@ use crate::sockets;
 
 /// Between two looks at whether it is quiet.
 const LOOK: Duration = Duration::from_millis(20);
+/// Looks in a row that have to find nothing.
+const LOOKS: u32 = 3;
 /// Longest wait for the simulator to read on.
 const HEARING: Duration = Duration::from_secs(5);
 
@@ -118,12 +120,22 @@ impl World {
     /// has left. After `limit` it is an error that says what is not.
     pub async fn quiet(&self, limit: Duration) -> anyhow::Result<()> {
         let deadline = Instant::now() + limit;
+        let mut quiet = 0;
         loop {
             let busy = match self.busy().await {
-                Ok(busy) if busy.is_empty() => return Ok(()),
+                Ok(busy) if busy.is_empty() => {
+                    quiet += 1;
+                    // One look is several questions, and what moves from what was asked about to what was not yet is seen by none of them.
+                    if quiet == LOOKS {
+                        return Ok(());
+                    }
+                    tokio::time::sleep(LOOK).await;
+                    continue;
+                }
                 Ok(busy) => busy,
                 Err(error) => format!("the store cannot be read: {error:#}"),
             };
+            quiet = 0;
             if Instant::now() > deadline {
                 bail!("not quiet after {} s: {busy}", limit.as_secs());
             }

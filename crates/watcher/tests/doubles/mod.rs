@@ -8,10 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::*;
 use homing_domain::key::SessionKey;
-use homing_domain::origin::Origin;
+use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
 use homing_ports::Clock;
-use homing_ports::inbox::{Accepted, Inbound};
+use homing_ports::inbox::{Accepted, Edited, Inbound};
 use homing_ports::processes::*;
 use homing_ports::store::*;
 use tokio::sync::{Notify, mpsc};
@@ -38,6 +38,17 @@ impl Store for Notebook {
         Ok(1)
     }
     async fn accept(&self, _: Inbound, _: SessionKey, _: Timestamp) -> StoreResult<Accepted> {
+        Err(unasked())
+    }
+    async fn edit_inbound(&self, _: &AccountName, _: &str, _: &str) -> StoreResult<Edited> {
+        Err(unasked())
+    }
+    async fn move_chat(
+        &self,
+        _: &AccountName,
+        _: &str,
+        _: &str,
+    ) -> StoreResult<Vec<ConversationId>> {
         Err(unasked())
     }
     async fn open_conversation(
@@ -92,12 +103,16 @@ queries! {
         conversation(ConversationId) -> Option<ConversationRow>;
         conversation_by_key(&SessionKey) -> Option<ConversationRow>;
         conversations(u32) -> Vec<ConversationRow>;
+        conversations_of(&AccountName, &str, Option<&str>) -> Vec<ConversationId>;
         conversations_with_work() -> Vec<ConversationId>;
         session(SessionId) -> Option<SessionRow>;
         sessions(ConversationId, u32) -> Vec<SessionRow>;
         lineage(LineageId) -> Option<LineageRow>;
         history(SessionId, u32) -> Vec<MessageRow>;
         conversation_history(ConversationId, u32) -> Vec<MessageRow>;
+        context(SessionId, u32) -> Context;
+        search_history(ConversationId, &str, u32) -> Vec<MessageRow>;
+        usage(LineageId) -> Usage;
         inbound_waiting(ConversationId, u32) -> Vec<InboundRow>;
         running_turns(ConversationId) -> Vec<TurnRow>;
         processes(ConversationId, u32) -> Vec<ProcessRow>;
@@ -109,11 +124,17 @@ queries! {
         decisions(NotificationId) -> Vec<DecisionRow>;
         outbox_waiting(ConversationId, u32) -> Vec<OutboxRow>;
         outbox_of_turn(TurnId) -> Vec<OutboxRow>;
+        dead_letters(ConversationId, u32) -> Vec<OutboxRow>;
+        outbox_item(OutboxId) -> Option<OutboxRow>;
+        open_approvals(ConversationId) -> Vec<ApprovalRow>;
+        approval(ApprovalId) -> Option<ApprovalRow>;
+        is_approved(LineageId, ConversationId, Option<&str>, &str) -> bool;
         outbox(ConversationId, u32) -> Vec<OutboxRow>;
         window(WindowId) -> Option<WindowRow>;
         open_windows(ConversationId) -> Vec<WindowRow>;
         delegations(ConversationId, u32) -> Vec<DelegationRow>;
         delegation(DelegationId) -> Option<DelegationRow>;
+        batch(DelegationId) -> Vec<DelegationRow>;
         running_delegations(LineageId) -> Vec<DelegationRow>;
         all_running_delegations() -> Vec<DelegationRow>;
         processes_of_delegation(DelegationId) -> Vec<ProcessRow>;

@@ -27,9 +27,9 @@ impl People {
             81..84 => self.adopt(at, random),
             84..86 => self.delete(at, random),
             86..88 => self.kill(at, random),
-            88..93 => self.handle_windows(thread, random),
-            93..97 => self.operate(thread, None, Operation::Idle),
-            97 | 98 => self.operate(thread, None, Operation::Daily),
+            88..95 => self.handle_windows(thread, random),
+            95..98 => self.operate(thread, None, Operation::Idle),
+            98 => self.operate(thread, None, Operation::Daily),
             _ => self.command(at, if random.one_in(2) { "/ps" } else { "/status" }),
         }
     }
@@ -48,11 +48,29 @@ impl People {
         let open: Vec<WindowId> = self.lock().open_windows(thread);
         match (random.below(4), random.pick(&open).copied()) {
             (0, Some(window)) => self.operate(thread, Some(window), Operation::Touch),
-            (1 | 2, Some(window)) => self.close_window(thread, window),
+            (1, Some(window)) => self.close_window(thread, window),
+            (2, Some(window)) => self.ask_and_leave(thread, window, random),
             _ if open.len() < WINDOWS => drop(self.open_window(thread)),
             (_, Some(window)) => self.close_window(thread, window),
             (_, None) => {}
         }
+    }
+
+    /// Something that takes its time is asked for, and nobody waits for it there.
+    fn ask_and_leave(&self, thread: u64, window: WindowId, random: &mut Random) {
+        let at = Place {
+            thread,
+            window: Some(window),
+        };
+        let program = Program {
+            sleeps_ms: 600 + random.below(900),
+            ..self.program(random)
+        };
+        match random.one_in(3) {
+            true => drop(self.launch(at, "delegate-run", Started::ByDelegation, program)),
+            false => drop(self.launch(at, "start", Started::Directly, program)),
+        }
+        self.close_window(thread, window);
     }
 
     fn start_something(&self, at: Place, random: &mut Random) {
