@@ -84,6 +84,21 @@ impl Client {
         Client { random, ..self }
     }
 
+    /// The same server and connections for a model that was chosen; the others stand in for it.
+    #[must_use]
+    pub fn for_model(&self, model: &str) -> Client {
+        let mut settings = self.settings.clone();
+        let all = std::iter::once(settings.model).chain(settings.fallback_models);
+        settings.fallback_models = all.filter(|other| other != model).collect();
+        settings.model = model.to_owned();
+        Client {
+            http: self.http.clone(),
+            settings,
+            checked: self.checked.clone(),
+            random: self.random,
+        }
+    }
+
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }

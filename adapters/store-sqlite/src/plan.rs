@@ -153,6 +153,7 @@ impl Plan {
             Change::Previewed { turn, message } => self.previewed(*turn, message),
             Change::Used { turn, usage } => self.used(*turn, *usage),
             Change::RequeueInbound { inbound } => self.requeue_inbound(*inbound),
+            Change::RewriteInbound { inbound, text } => self.rewrite_inbound(*inbound, text),
             Change::StartTurn {
                 turn,
                 session,

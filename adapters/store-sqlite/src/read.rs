@@ -8,6 +8,7 @@
 //! **Absent on purpose:** a cache. What was answered is what was committed a moment ago, by whomever.
 
 mod agents;
+mod context;
 mod conversations;
 mod endings;
 mod outbox;
@@ -26,10 +27,16 @@ use crate::values::Value;
 /// Every statement that is asked on the way of a message or a notification, for the test of their plans.
 #[cfg(test)]
 pub(crate) fn hot() -> impl Iterator<Item = &'static str> {
-    [agents::HOT, conversations::HOT, outbox::HOT, work::HOT]
-        .into_iter()
-        .flatten()
-        .copied()
+    [
+        agents::HOT,
+        context::HOT,
+        conversations::HOT,
+        outbox::HOT,
+        work::HOT,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }
 
 /// The few that look at every conversation.

@@ -123,7 +123,7 @@ impl Store for SqliteStore {
         at: Timestamp,
     ) -> StoreResult<Accepted> {
         let job = Job::Accept {
-            inbound,
+            inbound: Box::new(inbound),
             key,
             id: self.ids.next(),
             conversation: self.ids.next(),

@@ -35,7 +35,7 @@ pub(crate) const BATCH: usize = 256;
 #[derive(Debug)]
 pub(crate) enum Job {
     Accept {
-        inbound: Inbound,
+        inbound: Box<Inbound>,
         key: SessionKey,
         id: InboundId,
         conversation: ConversationId,

@@ -64,9 +64,14 @@ pub enum Kind {
     ExpandableBlockquote,
 }
 
-/// The messages that show this Markdown; none if there is nothing to see.
+/// The messages that show this Markdown; none if there is nothing to see. What is nothing but marks, such as an empty block of code, is shown as it is
+/// written: an answer that leaves as no message would be lost without a word.
 pub fn render(markdown: &str) -> Vec<Part> {
-    cut::cut(&reader::read(markdown), TEXT_UNITS, TEXT_UNITS)
+    let parts = cut::cut(&reader::read(markdown), TEXT_UNITS, TEXT_UNITS);
+    match parts.is_empty() {
+        true => render_plain(markdown),
+        false => parts,
+    }
 }
 
 /// The first part fits into a caption; the others are messages of their own.

@@ -1,11 +1,10 @@
 //! The Telegram bot: its token, and who may talk to it where.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::{ConfigError, SecretSource, duration};
+use crate::{ConfigError, SecretSource};
 
 /// One bot. Nobody may talk to it unless `people` or `chats` says so.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -29,9 +28,6 @@ pub struct Telegram {
     /// Shows an answer while it is written.
     #[serde(default = "yes")]
     pub previews: bool,
-    /// The shortest time between two states of a preview.
-    #[serde(default = "preview_every", deserialize_with = "duration::field")]
-    pub preview_every: Duration,
     /// Updates come to this address instead of being asked for.
     #[serde(default)]
     pub webhook: Option<TelegramWebhook>,
@@ -64,10 +60,6 @@ fn api_url() -> String {
 
 fn yes() -> bool {
     true
-}
-
-fn preview_every() -> Duration {
-    Duration::from_millis(1_500)
 }
 
 impl Telegram {

@@ -1,10 +1,11 @@
 //! How busy the gateway is: numbers for "is it quiet", used by the planned stop and by tests.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// A snapshot. Waiting for a platform, a clock or a store that is away is not work; what is to be tried again is in `retrying`.
+/// A snapshot. Waiting for a person, a platform, a clock or a store that is away is not work; what is to be tried again is in `retrying`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Activity {
     /// Wakes in mailboxes that are not handled yet.
@@ -31,7 +32,19 @@ pub(crate) struct Counters {
     pub turns: AtomicUsize,
     pub sends: AtomicUsize,
     pub retrying: AtomicUsize,
+    /// Turns, counted among those, that wait for a person's answer.
+    asking: Arc<AtomicUsize>,
     pub changed: Notify,
+}
+
+/// A turn waits for a person for as long as this is held.
+#[derive(Debug)]
+pub(crate) struct Asking(Arc<AtomicUsize>);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Counters {
@@ -44,13 +57,19 @@ impl Counters {
         self.changed.notify_waiters();
     }
 
+    pub fn asking(&self) -> Asking {
+        self.asking.fetch_add(1, Ordering::AcqRel);
+        self.changed.notify_waiters();
+        Asking(self.asking.clone())
+    }
+
     pub fn snapshot(&self, ingesting: usize) -> Activity {
         let read = |counter: &AtomicUsize| counter.load(Ordering::Acquire);
         // Work moves from left to right (an exit becomes a wake, a wake a turn): read in that order, so that none is missed in between.
         Activity {
             ingesting,
             mailbox: read(&self.mailbox),
-            turns: read(&self.turns),
+            turns: read(&self.turns).saturating_sub(read(&self.asking)),
             sends: read(&self.sends),
             retrying: read(&self.retrying),
         }

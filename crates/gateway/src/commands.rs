@@ -6,33 +6,45 @@
 
 use futures_util::future::BoxFuture;
 use homing_domain::command::Invocation;
-use homing_domain::ids::{DelegationId, InboundId, ProcessId, SessionId, TurnId};
+use homing_domain::ids::{
+    ApprovalId, ConversationId, DelegationId, InboundId, OutboxId, ProcessId, SessionId, TurnId,
+};
 use homing_domain::process::ProcessState;
 use homing_domain::time::Span;
 use homing_ports::store::{
     Change, ConversationRow, InboundRow, ProcessRow, SessionRow, StoreError,
 };
 
+use homing_tools::Approval;
+
 use crate::inside::Inside;
 
 mod adopt;
+mod approve;
 mod background;
 mod boundary;
 mod branch;
 mod compress;
+mod deadletters;
 mod delete;
+mod deny;
 mod explain;
 mod help;
 mod kill;
 mod log;
+mod model;
 mod new;
 mod ps;
+mod queue;
 mod reset;
 mod resume;
+mod retry;
 mod sessions;
 mod status;
+mod steer;
 mod stop;
 mod title;
+mod undo;
 mod whoami;
 
 /// One command, as `/help` and the platforms' command lists know it.
@@ -62,9 +74,17 @@ pub const COMMANDS: &[Command] = &[
     kill::COMMAND,
     adopt::COMMAND,
     stop::COMMAND,
+    retry::COMMAND,
+    undo::COMMAND,
+    queue::COMMAND,
+    steer::COMMAND,
+    approve::COMMAND,
+    deny::COMMAND,
+    model::COMMAND,
     background::COMMAND,
     status::COMMAND,
     explain::COMMAND,
+    deadletters::COMMAND,
     whoami::COMMAND,
 ];
 
@@ -109,7 +129,6 @@ pub(crate) struct Call<'a> {
 pub(crate) enum Running {
     Foreground {
         turn: TurnId,
-        inbound: InboundId,
     },
     Background {
         turn: TurnId,
@@ -135,6 +154,12 @@ pub(crate) struct Step {
 
 pub(crate) enum Effect {
     CancelTurn,
+    /// A question is settled: the tool that waits for it goes on.
+    Answered(ApprovalId, Approval),
+    /// The command is a message now, and waits for its turn whatever the setting says.
+    Queue(InboundId),
+    /// The command is a message now, and is offered to the turn that runs.
+    Steer(InboundId),
     /// What waits to be told waits for the person's next message.
     PauseBackground,
     AbandonCompression,
@@ -142,6 +167,11 @@ pub(crate) enum Effect {
     CancelDelegation(DelegationId),
     /// A foreground command has moved to the background.
     Moved(ProcessId),
+    /// Another conversation's dead letter is told once more, there.
+    TellAgain {
+        conversation: ConversationId,
+        outbox: OutboxId,
+    },
 }
 
 impl Step {

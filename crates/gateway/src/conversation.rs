@@ -4,15 +4,22 @@
 //! nothing and is put back, in order, until the store answers (OWN-40).
 //! **Absent on purpose:** waiting. Agents, sends and summaries run in tasks of their own and come back as a [`Wake`].
 
+mod approving;
+mod attachments;
 mod background;
 mod commanding;
 mod compression;
 mod dead_letters;
+mod live;
 mod messages;
 mod recovery;
+mod send_file;
 mod sending;
+mod steering;
+mod together;
+mod too_long;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,11 +32,15 @@ use homing_domain::time::Timestamp;
 use homing_ports::agent::{AgentError, Summary, TurnAnswer};
 use homing_ports::platform::{OutgoingKind, Receipt, SendError};
 use homing_ports::store::{Change, Committed, ConversationRow, OutboxRow, StoreError};
+use homing_tools::{Approval, Question};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use commanding::{EndedBy, end_running};
+pub(crate) use dead_letters::{DeadTold, LETTERS as DEAD_LETTERS, told_again};
 pub(crate) use messages::explain_failure;
+pub(crate) use send_file::Copied;
+pub(crate) use steering::Steering;
 
 use crate::inside::Inside;
 
@@ -48,6 +59,8 @@ pub(crate) enum Wake {
     Notice(String),
     /// A place takes messages again: what could not be told there is told now.
     Reopened,
+    /// Somebody wants this dead letter told once more.
+    TellAgain(OutboxId),
     /// An adapter can send again.
     Ready(AccountName),
     TurnEnded {
@@ -63,6 +76,10 @@ pub(crate) enum Wake {
         from: SessionId,
         result: Result<Summary, AgentError>,
     },
+    /// A tool wants a person to be asked.
+    Approve(Question, oneshot::Sender<Approval>),
+    /// A tool sends a file.
+    SendFile(Copied, oneshot::Sender<Result<(), String>>),
     /// A process whose end was wanted lives on.
     NotStopped {
         process: ProcessId,
@@ -81,6 +98,13 @@ pub(crate) struct Conversation {
     row: ConversationRow,
     turn: Option<RunningTurn>,
     compressing: Option<compression::Compressing>,
+    /// Questions of the turn that runs, oldest first.
+    questions: Vec<approving::Open>,
+    /// What was offered to the turn that runs.
+    offers: Option<steering::Offers>,
+    wishes: steering::Wishes,
+    /// Background turns, one after another, whose history was too long for the model.
+    too_long_in_background: u32,
     /// Asked for while a turn ran.
     compress_next: Vec<compression::Asker>,
     /// What has not left, oldest first: what the store has, since only this task writes it.
@@ -95,6 +119,10 @@ pub(crate) struct Conversation {
     /// Whether what is being sent speaks for a lineage that was closed meanwhile.
     stale_send: homing_domain::outbox::Lineage,
     postponed: Postponed,
+    /// When the parts of a message that waits have all come.
+    whole_at: Option<Timestamp>,
+    /// What showed a turn that was interrupted and begins again, by its message.
+    shown_before: BTreeMap<InboundId, String>,
     /// When the verdicts want another look: a hold expires, a failed turn may be tried again.
     judge_at: Option<Timestamp>,
     /// Background turns wait until then after one has failed.
@@ -109,14 +137,24 @@ pub(crate) struct RunningTurn {
     pub lineage: LineageId,
     pub cancel: CancellationToken,
     pub about: About,
+    /// What people see of it meanwhile.
+    pub live: Option<live::Live>,
+}
+
+impl RunningTurn {
+    /// Ends it before its time. What people saw of it says so.
+    pub fn call_off(self) {
+        self.cancel.cancel();
+        if let Some(live) = self.live {
+            live.stopped();
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) enum About {
-    Person {
-        inbound: InboundId,
-        answer: AnswerTo,
-    },
+    /// The messages that it answers are those that it has taken.
+    Person { answer: AnswerTo },
     Background {
         told: Vec<Claimed>,
         block: String,
@@ -218,6 +256,10 @@ impl Conversation {
             row,
             turn: None,
             compressing: None,
+            questions: Vec::new(),
+            offers: None,
+            wishes: steering::Wishes::default(),
+            too_long_in_background: 0,
             compress_next: Vec::new(),
             outbox: VecDeque::new(),
             sending: None,
@@ -226,6 +268,8 @@ impl Conversation {
             background_waits_for_person: false,
             stale_send: homing_domain::outbox::Lineage::Open,
             postponed: Postponed::default(),
+            whole_at: None,
+            shown_before: BTreeMap::new(),
             judge_at: None,
             background_not_before: None,
         };
@@ -274,6 +318,7 @@ impl Conversation {
             Some(Wake::Inbound) => self.read_messages().await?,
             Some(Wake::Notifications) => self.judge().await?,
             Some(Wake::LookAgain) => {
+                self.expire_questions().await?;
                 self.read_messages().await?;
                 self.judge().await?;
                 self.send_next().await?;
@@ -282,11 +327,9 @@ impl Conversation {
                 self.read_again().await?;
                 self.send_next().await?;
             }
-            Some(Wake::Notice(text)) => {
-                let text = std::mem::take(text);
-                self.say_notice(&text).await?;
-            }
+            Some(Wake::Notice(text)) => self.say_notice(text).await?,
             Some(Wake::Reopened) => self.tell_closed_again().await?,
+            Some(Wake::TellAgain(outbox)) => self.tell_again(*outbox).await?,
             Some(Wake::Ready(account)) => {
                 let account = account.clone();
                 self.platform_is_ready(&account).await?;
@@ -303,6 +346,19 @@ impl Conversation {
             Some(Wake::Summarized { from, result }) => {
                 self.continue_compressed(*from, result).await?;
                 self.go_on().await?;
+            }
+            Some(Wake::Approve(question, _)) => {
+                let put = self.put_question(question).await?;
+                if let Some(Wake::Approve(_, answer)) = wake.take() {
+                    self.question_is_put(put, answer);
+                }
+            }
+            Some(Wake::SendFile(copied, _)) => {
+                let sent = self.send_copied(copied).await?;
+                if let Some(Wake::SendFile(_, answer)) = wake.take() {
+                    // The tool may have been cancelled.
+                    let _gone = answer.send(sent);
+                }
             }
             Some(Wake::NotStopped { process, why }) => self.not_stopped(*process, why).await?,
             Some(Wake::Compress(_)) => {
@@ -335,7 +391,7 @@ impl Conversation {
         self.turn.is_none() && self.compressing.is_none()
     }
 
-    /// A line of Homing's own, to where this conversation is. One that cannot be stored is only logged: nothing depends on it.
+    /// A line of Homing's own, to where this conversation is.
     async fn say_notice(&mut self, text: &str) -> Result<(), StoreError> {
         let to = AnswerTo {
             origin: self.row.origin.clone(),
@@ -379,10 +435,15 @@ impl Conversation {
         if self.postponed.at.is_some() {
             return self.postponed.at;
         }
-        [self.judge_at, self.next_send_at()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.judge_at,
+            self.whole_at,
+            self.next_send_at(),
+            self.next_expiry(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     async fn next_timer(&self) {

@@ -4,37 +4,36 @@
 //! tells it, before anyone acts on it. Whoever ends it first has ended it; what comes later is not heard.
 //! **Absent on purpose:** telling. A finished delegation is judged and told like a finished process.
 
-use std::collections::HashMap;
-use std::fmt::Write;
+mod batch;
+mod waiting;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use homing_domain::block;
-use homing_domain::ids::{DelegationId, LineageId, MessageId, NotificationId, SessionId, TurnId};
-use homing_domain::notification::{Kind, State};
+use homing_domain::ids::{DelegationId, LineageId, MessageId, SessionId, TurnId};
 use homing_domain::owner::Owner;
 use homing_ports::agent::{
     AgentError, ToolError, Toolbox, TurnAbout, TurnAnswer, TurnRequest, TurnStream,
 };
-use homing_ports::store::{
-    Change, Committed, Decision, DelegationRow, DelegationState, NewDelegation, NewMessage, Role,
-    Source, StoreError,
-};
+use homing_ports::store::{Change, Committed, DelegationState, NewDelegation, NewMessage, Role};
 use homing_tools::{Bound, SessionTools};
-use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
+
+pub(crate) use batch::{interrupt, recover, stop};
+pub(crate) use waiting::ended;
 
 use crate::conversation::{Wake, explain_failure};
 use crate::inside::Inside;
 
 /// Characters of a task that name its session.
 const TITLE: usize = 60;
-/// Bytes of what an interrupted delegation had produced that are kept.
-const PRODUCED: usize = 4_000;
 
 /// Those that run in this gateway.
 #[derive(Debug, Default)]
 pub(crate) struct Delegations {
     running: Mutex<HashMap<DelegationId, CancellationToken>>,
+    /// The first of those that somebody waits for: what they found is not told meanwhile.
+    waited_for: Mutex<HashSet<DelegationId>>,
     /// Slots are counted and taken by one at a time.
     beginning: tokio::sync::Mutex<()>,
 }
@@ -43,6 +42,16 @@ impl Delegations {
     fn lock(&self) -> MutexGuard<'_, HashMap<DelegationId, CancellationToken>> {
         // Whole after every operation: a panic elsewhere cannot have torn it.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waited_for(&self) -> MutexGuard<'_, HashSet<DelegationId>> {
+        self.waited_for
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn is_waited_for(&self, first: DelegationId) -> bool {
+        self.waited_for().contains(&first)
     }
 
     /// Its agent is told to stop. What it says afterwards is not heard.
@@ -130,10 +139,8 @@ async fn run(
         Ok(answer) => (DelegationState::Finished, answer.text),
         Err(error) => (DelegationState::Failed, explain_failure(&error)),
     };
-    let mut changes = end(inside, id, state, text.clone());
-    changes.push(message(inside, session, Role::Agent, text));
     let mut wait = inside.settings.retry_first;
-    while let Err(error) = inside.commit(conversation, changes.clone()).await {
+    while let Err(error) = batch::finish(inside, id, state, &text).await {
         tracing::warn!(delegation.id = %id, %error, "a result could not be stored yet; trying again");
         let pause = inside.clock.sleep_until(inside.now().plus(wait));
         if inside.stopping.run_until_cancelled(pause).await.is_none() {
@@ -146,31 +153,6 @@ async fn run(
         .mailboxes
         .wake(inside, conversation, Wake::Notifications);
     inside.counters.done(&inside.counters.turns);
-}
-
-/// Waits until all of these have ended; answers with what they found. The hints of commits say when to look.
-pub(crate) async fn ended(
-    inside: &Arc<Inside>,
-    delegations: &[DelegationId],
-) -> Result<Vec<(DelegationId, DelegationState, String)>, ToolError> {
-    let mut hints = inside.changes.subscribe();
-    loop {
-        let mut found = Vec::with_capacity(delegations.len());
-        for id in delegations {
-            if let Some(row) = inside.store.delegation(*id).await?
-                && row.state != DelegationState::Running
-            {
-                found.push((*id, row.state, row.result.unwrap_or_default()));
-            }
-        }
-        if found.len() == delegations.len() {
-            return Ok(found);
-        }
-        match hints.recv().await {
-            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
-            Err(broadcast::error::RecvError::Closed) => return Err(ToolError::Cancelled),
-        }
-    }
 }
 
 async fn ask(
@@ -234,98 +216,4 @@ fn message(inside: &Inside, session: SessionId, role: Role, text: String) -> Cha
         text,
         data: None,
     })
-}
-
-/// Its end and the notification that tells it, for one commit.
-fn end(inside: &Inside, id: DelegationId, state: DelegationState, result: String) -> Vec<Change> {
-    let notification = inside.ids.next::<NotificationId>();
-    vec![
-        Change::EndDelegation {
-            delegation: id,
-            state,
-            result: result.clone(),
-        },
-        Change::AddNotification {
-            notification,
-            source: Source::Delegation(id),
-            kind: Kind::Delegation,
-            sequence: 0,
-            content: result,
-            more: 0,
-        },
-    ]
-}
-
-/// What interrupts a delegation, with what it had produced: it will be judged like any other notification.
-pub(crate) async fn interrupt(
-    inside: &Inside,
-    row: &DelegationRow,
-) -> Result<Vec<Change>, StoreError> {
-    let produced = produced(inside, row.id).await?;
-    Ok(end(inside, row.id, DelegationState::Interrupted, produced))
-}
-
-/// What interrupts a delegation because a person wanted that: its end is no news (OWN-38, 101).
-pub(crate) async fn stop(
-    inside: &Inside,
-    row: &DelegationRow,
-    reason: &str,
-) -> Result<Vec<Change>, StoreError> {
-    let mut changes = interrupt(inside, row).await?;
-    let added = changes.iter().find_map(|change| match change {
-        Change::AddNotification { notification, .. } => Some(*notification),
-        _ => None,
-    });
-    changes.extend(added.map(|notification| {
-        Change::Decide(Decision {
-            notification,
-            from: State::Pending,
-            to: State::Consumed,
-            reason: Some(reason.to_owned()),
-            facts: "it was stopped on purpose".into(),
-            turn: None,
-            failed_attempt: false,
-        })
-    }));
-    Ok(changes)
-}
-
-/// Those that an earlier gateway left running are interrupted (OWN-93).
-pub(crate) async fn recover(inside: &Inside) -> Result<usize, StoreError> {
-    let left = inside.store.all_running_delegations().await?;
-    for row in &left {
-        let changes = interrupt(inside, row).await?;
-        if let Committed::Unmet { what, .. } =
-            inside.commit(row.owner.conversation, changes).await?
-        {
-            tracing::warn!(delegation.id = %row.id, what, "an interrupted delegation was ended by someone else");
-        }
-    }
-    Ok(left.len())
-}
-
-/// What it had produced: what it said in its own history, and the output of what it ran.
-async fn produced(inside: &Inside, id: DelegationId) -> Result<String, StoreError> {
-    let mut text = String::new();
-    for process in inside.store.processes_of_delegation(id).await? {
-        let output = match inside.processes.tail(process.id, PRODUCED).await {
-            Ok(chunk) => block::output(&chunk.bytes, chunk.total, PRODUCED),
-            Err(_) => block::output(&process.output_tail, process.output_total, PRODUCED),
-        };
-        let state = process.ending.map_or_else(
-            || process.state.name().to_owned(),
-            |ending| ending.to_string(),
-        );
-        let _infallible = writeln!(
-            text,
-            "{} – {} – {state}\n{output}",
-            process.id,
-            crate::commands::inline_code(&process.command)
-        );
-    }
-    let from = text.len().saturating_sub(PRODUCED);
-    let from = (from..text.len())
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(text.len());
-    Ok(text.split_off(from))
 }

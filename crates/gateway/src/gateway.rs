@@ -20,11 +20,12 @@ use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::activity::{Activity, Counters};
-use crate::conversation::Wake;
+use crate::conversation::{DeadTold, Steering, Wake};
 use crate::delegations::{self, Delegations};
 use crate::inbox::GatewayInbox;
 use crate::inside::Inside;
 use crate::mailboxes::Mailboxes;
+use crate::moves::Moves;
 use crate::settings::Settings;
 use crate::supervision::{self, InsideSupervision};
 
@@ -80,6 +81,9 @@ impl Gateway {
             mailboxes: Mailboxes::default(),
             counters: Counters::default(),
             delegations: Delegations::default(),
+            steering: Steering::default(),
+            moves: Moves::default(),
+            dead_told: DeadTold::default(),
             changes,
             outputs,
             watcher: OnceLock::new(),

@@ -38,7 +38,7 @@ impl GatewayInbox {
 
 #[async_trait]
 impl Inbox for GatewayInbox {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, AcceptError> {
+    async fn accept(&self, mut inbound: Inbound) -> Result<Accepted, AcceptError> {
         if self.0.closing.is_cancelled() {
             return Err(AcceptError::Stopping);
         }
@@ -51,6 +51,8 @@ impl Inbox for GatewayInbox {
         if self.0.directory.platform(&account).is_none() {
             return Err(AcceptError::UnknownAccount(account));
         }
+        // It may have been written before the place moved.
+        inbound.origin = self.0.moves.follow(inbound.origin);
         let key = inbound.origin.key(self.0.settings.keys);
         crash::point("accept-before-commit");
         let accepted = self.0.store.accept(inbound, key, self.0.now()).await?;
@@ -147,12 +149,10 @@ impl Inbox for GatewayInbox {
         // OWN-101: its own delegations, and nothing of anyone else's.
         let recent = self.0.store.delegations(conversation, DELEGATIONS).await?;
         let own: Vec<_> = recent
-            .iter()
+            .into_iter()
             .filter(|row| row.state == DelegationState::Running && row.owner.window == Some(window))
             .collect();
-        for row in &own {
-            changes.extend(delegations::stop(&self.0, row, "window_closed").await?);
-        }
+        changes.extend(delegations::stop(&self.0, &own, "window_closed").await?);
         match self.0.commit(conversation, changes).await? {
             Committed::Done => {}
             // One of them has just finished by itself; the window closes all the same.

@@ -17,9 +17,10 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::activity::{Activity, Counters};
-use crate::conversation::Wake;
+use crate::conversation::{DeadTold, Steering, Wake};
 use crate::delegations::Delegations;
 use crate::mailboxes::Mailboxes;
+use crate::moves::Moves;
 use crate::settings::Settings;
 
 pub(crate) struct Inside {
@@ -32,6 +33,9 @@ pub(crate) struct Inside {
     pub mailboxes: Mailboxes,
     pub counters: Counters,
     pub delegations: Delegations,
+    pub steering: Steering,
+    pub moves: Moves,
+    pub dead_told: DeadTold,
     pub changes: broadcast::Sender<ConversationId>,
     pub outputs: broadcast::Sender<Wrote>,
     /// Set once, before anything can ask for it: the watcher wakes conversations, and they use the watcher.
@@ -56,6 +60,7 @@ impl Inside {
         to: &str,
     ) -> Result<u64, StoreError> {
         let moved = self.store.move_chat(account, from, to).await?;
+        self.moves.add(account, from, to);
         tracing::info!(account = %account, from, to, conversations = moved.len(), "a chat has moved");
         for conversation in &moved {
             self.mailboxes.wake(self, *conversation, Wake::Moved);

@@ -31,11 +31,21 @@ pub struct Settings {
     pub limits: Limits,
     /// Sub-agents that may run for one session at a time.
     pub delegations_at_once: usize,
+    /// What a message does that comes while a person's turn runs.
+    pub busy: Busy,
+    /// A question to a person is refused after this long without an answer.
+    pub approve_within: Duration,
     /// Automatic resets (OWN-15).
     pub reset: AutoReset,
     pub keepalive_max_age: Duration,
     /// How long the output of an ended process is kept, from its end.
     pub keep_output_for: Duration,
+    /// The gateway's own copies of files, in a folder for each conversation. They are kept as long as output is.
+    pub files: PathBuf,
+    /// Files of one message that are taken.
+    pub attachments_at_most: usize,
+    /// Bytes of one file that are taken.
+    pub attachment_bytes: u64,
     /// How long records of sends and of handled messages are kept; `None` is for ever.
     pub keep_records_for: Option<Duration>,
     /// First wait before a failed send or verdict is tried again; doubles up to `retry_longest`.
@@ -48,6 +58,18 @@ pub enum OnReset {
     #[default]
     Keep,
     Kill,
+}
+
+/// What a message does that comes while a person's turn runs. Background turns are not touched (OWN-62).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Busy {
+    /// It waits, and is answered next.
+    #[default]
+    Queue,
+    /// The turn may take it up; otherwise it is answered next.
+    Steer,
+    /// The turn ends, and it is answered.
+    Interrupt,
 }
 
 /// When a session ends by itself (OWN-15).
@@ -75,9 +97,14 @@ impl Default for Settings {
             idle_after: Duration::from_secs(60),
             limits: Limits::default(),
             delegations_at_once: 4,
+            busy: Busy::default(),
+            approve_within: Duration::from_secs(300),
             reset: AutoReset::default(),
             keepalive_max_age: Duration::from_secs(86_400),
             keep_output_for: Duration::from_secs(7 * 86_400),
+            files: PathBuf::from("files"),
+            attachments_at_most: 10,
+            attachment_bytes: 20 * 1024 * 1024,
             keep_records_for: None,
             retry_first: Duration::from_millis(250),
             retry_longest: Duration::from_secs(60),

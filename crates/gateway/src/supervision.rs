@@ -1,18 +1,20 @@
 //! The watcher and the delegations as the tools see them.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homing_domain::ids::{DelegationId, ProcessId, TurnId};
+use homing_domain::ids::{ConversationId, DelegationId, OutboxId, ProcessId, TurnId};
 use homing_domain::owner::Owner;
 use homing_ports::agent::ToolError;
 use homing_ports::processes::{KillOutcome, ProcessError, StartRequest};
 use homing_ports::store::{Change, DelegationState, InboundRow, NewProcess};
-use homing_tools::{Ended, Supervision};
+use homing_tools::{Approval, Ended, FileToSend, Question, Supervision};
 use homing_watcher::{BeginError, Wait, Watcher};
+use tokio::sync::oneshot;
 
+use crate::conversation::{Copied, Wake};
 use crate::delegations;
 use crate::inside::Inside;
 
@@ -32,10 +34,12 @@ impl InsideSupervision {
 impl Supervision for InsideSupervision {
     async fn begin(
         &self,
-        new: NewProcess,
+        mut new: NewProcess,
         request: StartRequest,
         guards: Vec<Change>,
     ) -> Result<ProcessId, ToolError> {
+        // The turn may be older than a move of its place (OWN-72).
+        new.owner.origin = self.inside()?.moves.follow(new.owner.origin);
         self.watcher
             .begin(new, request, guards)
             .await
@@ -62,19 +66,23 @@ impl Supervision for InsideSupervision {
 
     async fn delegate(
         &self,
-        owner: Owner,
+        mut owner: Owner,
         key: &str,
         tasks: Vec<String>,
         guards: Vec<Change>,
     ) -> Result<Vec<DelegationId>, ToolError> {
-        delegations::begin(&self.inside()?, owner, key, tasks, guards).await
+        let inside = self.inside()?;
+        owner.origin = inside.moves.follow(owner.origin);
+        delegations::begin(&inside, owner, key, tasks, guards).await
     }
 
     async fn delegations_ended(
         &self,
+        conversation: ConversationId,
         delegations: &[DelegationId],
+        guards: Vec<Change>,
     ) -> Result<Vec<(DelegationId, DelegationState, String)>, ToolError> {
-        delegations::ended(&self.inside()?, delegations).await
+        delegations::ended(&self.inside()?, conversation, delegations, guards).await
     }
 
     fn has_moved(&self, process: ProcessId) {
@@ -83,17 +91,71 @@ impl Supervision for InsideSupervision {
 
     async fn send_file(
         &self,
-        _turn: TurnId,
-        _owner: &Owner,
-        _path: &Path,
-        _caption: String,
+        turn: TurnId,
+        owner: &Owner,
+        file: FileToSend,
     ) -> Result<(), ToolError> {
-        Err(ToolError::Refused("this cannot send files yet".into()))
+        let inside = self.inside()?;
+        let conversation = owner.conversation;
+        let (name, caption) = (file.name.clone(), file.caption.clone());
+        let folder = inside.settings.files.join(conversation.to_string());
+        let number = inside.ids.next::<OutboxId>();
+        let path = folder.join(format!("{number}-sent"));
+        copy(file, folder, path.clone()).await?;
+        let (answer, answered) = oneshot::channel();
+        let copied = Copied {
+            turn,
+            path: path.clone(),
+            name,
+            caption,
+        };
+        let wake = Wake::SendFile(copied, answer);
+        inside.mailboxes.wake(&inside, conversation, wake);
+        let refused = match answered.await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(why)) => ToolError::Refused(why),
+            Err(_) => ToolError::Cancelled,
+        };
+        // Nobody will send it.
+        if let Err(error) = tokio::fs::remove_file(&path).await {
+            tracing::warn!(path = %path.display(), %error, "a copy that is not sent could not be removed");
+        }
+        Err(refused)
     }
 
-    fn steering(&self, _turn: TurnId) -> Vec<InboundRow> {
-        Vec::new()
+    async fn approve(&self, owner: &Owner, question: Question) -> Result<Approval, ToolError> {
+        let inside = self.inside()?;
+        let (answer, answered) = oneshot::channel();
+        let wake = Wake::Approve(question, answer);
+        inside.mailboxes.wake(&inside, owner.conversation, wake);
+        // Nobody answers any more: the turn is over, or the gateway stops.
+        Ok(answered.await.unwrap_or(Approval::Unanswered))
     }
+
+    fn steering(&self, turn: TurnId) -> Vec<InboundRow> {
+        self.inside
+            .upgrade()
+            .map(|inside| inside.steering.take(turn))
+            .unwrap_or_default()
+    }
+}
+
+/// The gateway's own copy: what the agent does to the file afterwards does not matter.
+async fn copy(mut file: FileToSend, folder: PathBuf, path: PathBuf) -> Result<(), ToolError> {
+    let copied = tokio::task::spawn_blocking(move || {
+        std::fs::create_dir_all(&folder)?;
+        let mut copy = std::fs::File::create_new(&path)?;
+        std::io::copy(&mut file.file, &mut copy)?;
+        copy.sync_all()
+    });
+    let why = match copied.await {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    Err(ToolError::Refused(format!(
+        "the file could not be copied: {why}"
+    )))
 }
 
 /// Asks for its end. An error is not the last word: it is tried again, and its conversation is told if that comes to nothing.

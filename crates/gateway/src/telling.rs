@@ -4,6 +4,9 @@ use homing_domain::block::{self, Bounds, DelegationEnd, Told};
 use homing_domain::process::ProcessState;
 use homing_ports::store::{DelegationState, OpenNotification, Source};
 
+/// Bytes of what sub-agents found that are told.
+const FOUND: usize = 8_000;
+
 /// The block for the agent and the text for people.
 pub(crate) struct Texts {
     pub block: String,
@@ -18,7 +21,18 @@ pub(crate) fn tell(items: &[&OpenNotification], fence: &str) -> Texts {
         .zip(&parts)
         .map(|(open, parts)| told(open, parts))
         .collect();
-    let bounds = Bounds::default();
+    // What sub-agents found is their whole answer, and of several it is one text.
+    let found = items
+        .iter()
+        .filter(|open| open.delegation.is_some())
+        .map(|open| open.notification.content.len())
+        .max()
+        .unwrap_or(0);
+    let usual = Bounds::default();
+    let bounds = Bounds {
+        output_bytes: usual.output_bytes.max(found.min(FOUND)),
+        ..usual
+    };
     Texts {
         block: block::render(&told, fence, bounds),
         plain: block::plain(&told, bounds),

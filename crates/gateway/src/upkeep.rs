@@ -1,11 +1,13 @@
-//! Upkeep: automatic resets that are due, and output that has been kept for long enough.
+//! Upkeep: automatic resets that are due, and output and files that have been kept for long enough.
 //!
 //! **Invariant:** a reset is only proposed here; the conversation's own task decides whether it may happen (OWN-15). The output of a result
 //! that nobody was told of yet is never removed.
 //! **Absent on purpose:** haste. It looks once a minute, at a few rows that an index finds.
 
+use std::fs::{DirEntry, Metadata};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use homing_domain::session::Boundary;
 use homing_domain::time::Timestamp;
@@ -44,6 +46,7 @@ pub(crate) async fn run(inside: Arc<Inside>) {
 async fn look(inside: &Arc<Inside>) -> Result<(), StoreError> {
     propose_resets(inside).await?;
     forget_output(inside).await?;
+    forget_files(inside).await;
     clean(inside).await
 }
 
@@ -135,6 +138,60 @@ async fn forget_output(inside: &Arc<Inside>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Copies of files, a folder for each conversation, by the time of their last change.
+async fn forget_files(inside: &Arc<Inside>) {
+    let before = Timestamp(
+        inside
+            .now()
+            .millis()
+            .saturating_sub(inside.settings.keep_output_for.as_millis() as i64),
+    );
+    let folder = inside.settings.files.clone();
+    let removed = tokio::task::spawn_blocking(move || remove_files(&folder, before)).await;
+    match removed {
+        Ok(Ok(0)) => {}
+        Ok(Ok(removed)) => tracing::info!(
+            removed,
+            "removed copies of files that were kept for long enough"
+        ),
+        Ok(Err(error)) => tracing::warn!(%error, "old files cannot be removed now"),
+        Err(error) => tracing::warn!(%error, "removing old files broke off"),
+    }
+}
+
+/// Of the files in the folders below it, those that were last changed before that. Everything else is somebody else's.
+fn remove_files(folder: &Path, before: Timestamp) -> std::io::Result<u64> {
+    let mut removed = 0;
+    for conversation in entries(folder)? {
+        if !conversation.file_type()?.is_dir() {
+            continue;
+        }
+        for file in entries(&conversation.path())? {
+            let about = file.metadata()?;
+            if about.is_file() && changed_at(&about)? < before {
+                std::fs::remove_file(file.path())?;
+                removed += 1;
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// None where the folder is not there yet.
+fn entries(folder: &Path) -> std::io::Result<Vec<DirEntry>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => entries.collect(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn changed_at(about: &Metadata) -> std::io::Result<Timestamp> {
+    let since = about.modified()?.duration_since(SystemTime::UNIX_EPOCH);
+    let millis = since.map_or(0, |since| since.as_millis());
+    Ok(Timestamp(i64::try_from(millis).unwrap_or(i64::MAX)))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -155,6 +212,38 @@ mod tests {
         assert_eq!(last("2026-07-01T02:00:00Z"), moment("2026-07-01T02:00:00Z"));
         // The night in which the clocks go forward at two has no half past two; four is there.
         assert_eq!(last("2026-03-29T02:00:00Z"), moment("2026-03-29T02:00:00Z"));
+    }
+
+    #[test]
+    fn files_go_when_they_were_kept_for_long_enough_and_nothing_else_does() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(
+            remove_files(&folder.path().join("nothing"), Timestamp(0)).unwrap(),
+            0
+        );
+        let conversation = folder.path().join("cnv_1");
+        std::fs::create_dir_all(conversation.join("deeper")).unwrap();
+        let write = |path: std::path::PathBuf, age: u64| {
+            let file = std::fs::File::create(path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(age))
+                .unwrap();
+        };
+        write(conversation.join("old"), 10);
+        write(conversation.join("new"), 30);
+        write(conversation.join("deeper/old"), 10);
+        // A folder in it is not ours to remove, however old.
+        let deeper = std::fs::File::open(conversation.join("deeper")).unwrap();
+        deeper.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        write(folder.path().join("beside"), 10);
+        assert_eq!(remove_files(folder.path(), Timestamp(20_000)).unwrap(), 1);
+        assert!(!conversation.join("old").exists());
+        for kept in [
+            conversation.join("new"),
+            conversation.join("deeper/old"),
+            folder.path().join("beside"),
+        ] {
+            assert!(kept.exists(), "{}", kept.display());
+        }
     }
 
     #[test]

@@ -116,6 +116,22 @@ pub struct Doctor {
     /// Settings (TOML) to check as well
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Ask this platform whether its bot can work as the settings say
+    #[arg(value_enum)]
+    pub platform: Option<CheckedPlatform>,
+    /// Send a message to this place, and delete it again: CHAT, or CHAT:TOPIC
+    #[arg(
+        long,
+        value_name = "PLACE",
+        requires = "platform",
+        allow_hyphen_values = true
+    )]
+    pub probe: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CheckedPlatform {
+    Telegram,
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! Which adapter goes where: the one place that knows them all.
 
+mod agent;
+pub mod telegram;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use homing_agent_shell::ShellAgent;
-use homing_config::{Config, OnReset, Reset};
+use homing_config::{Busy, Config, OnReset, Reset};
 use homing_console::{Console, ConsoleSettings, Login};
 use homing_gateway::{AutoReset, ControlAccess, Gateway, Limits, Parts, Settings};
 use homing_ports::agent::Agent;
@@ -15,16 +17,19 @@ use homing_ports::processes::Processes;
 use homing_ports::{Clock, FixedDirectory, IdSource, SystemClock};
 use homing_processes::{ShimProcesses, TreeLimits};
 use homing_store_sqlite::SqliteStore;
+use homing_telegram::Telegram;
 
 use crate::data;
 
 /// The profile that is there without settings.
-const PROFILE: &str = "main";
+pub const PROFILE: &str = "main";
 
 /// A gateway with everything it is made of.
 pub struct Wired {
     pub gateway: Gateway,
     pub console: Console,
+    /// Registered, and not connected yet.
+    pub telegram: Option<Arc<Telegram>>,
     pub store: SqliteStore,
     pub processes: Arc<dyn Processes>,
 }
@@ -61,25 +66,31 @@ pub async fn wire(config: &Config, folder: &Path, control: ControlAccess) -> any
         login,
     );
     let agents: HashMap<String, Arc<dyn Agent>> =
-        HashMap::from([(PROFILE.to_owned(), Arc::new(ShellAgent) as Arc<dyn Agent>)]);
-    let platforms: HashMap<_, Arc<dyn Platform>> =
+        HashMap::from([(PROFILE.to_owned(), agent::agent(config)?)]);
+    let mut platforms: HashMap<_, Arc<dyn Platform>> =
         HashMap::from([(console.account(), console.platform())]);
+    let telegram = config
+        .telegram
+        .as_ref()
+        .map(|settings| telegram::telegram(settings, folder, clock.clone()))
+        .transpose()?;
+    if let Some(telegram) = &telegram {
+        platforms.insert(telegram.account().clone(), telegram.platform());
+    }
     let gateway = Gateway::start(Parts {
         store: Arc::new(store.clone()),
         processes: processes.clone(),
         directory: Arc::new(FixedDirectory { agents, platforms }),
         clock,
         ids,
-        settings: Settings {
-            files: folder.join("files"),
-            ..settings(config, control)?
-        },
+        settings: settings(config, folder, control)?,
     })
     .await
     .context("starting the gateway")?;
     Ok(Wired {
         gateway,
         console,
+        telegram,
         store,
         processes,
     })
@@ -93,7 +104,7 @@ pub fn tree_limits(config: &Config) -> TreeLimits {
     }
 }
 
-fn settings(config: &Config, control: ControlAccess) -> anyhow::Result<Settings> {
+fn settings(config: &Config, folder: &Path, control: ControlAccess) -> anyhow::Result<Settings> {
     let workspace = match &config.processes.workspace {
         Some(path) => path.clone(),
         None => std::env::current_dir().context("finding the current directory")?,
@@ -114,6 +125,13 @@ fn settings(config: &Config, control: ControlAccess) -> anyhow::Result<Settings>
         keepalive_max_age: config.sessions.keepalive_max_age,
         keep_output_for: config.processes.keep_output_for,
         keep_records_for: config.gateway.keep_records_for,
+        busy: match config.agent.busy {
+            Busy::Queue => homing_gateway::Busy::Queue,
+            Busy::Steer => homing_gateway::Busy::Steer,
+            Busy::Interrupt => homing_gateway::Busy::Interrupt,
+        },
+        approve_within: config.agent.approve_within,
+        files: folder.join("files"),
         delegations_at_once: config.processes.delegations_at_once,
         limits: Limits {
             per_conversation: config.processes.per_conversation,

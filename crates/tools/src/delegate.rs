@@ -26,7 +26,11 @@ impl SessionTools {
         if !wait {
             return Ok(ToolAnswer::Delegated { delegations });
         }
-        let all = supervision.delegations_ended(&delegations);
+        let all = supervision.delegations_ended(
+            self.owner.conversation,
+            &delegations,
+            self.still_bound(),
+        );
         match self.cancel.run_until_cancelled(all).await {
             Some(found) => Ok(ToolAnswer::Found(found?)),
             None => Err(ToolError::Cancelled),

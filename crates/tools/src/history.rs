@@ -67,8 +67,20 @@ impl SessionTools {
         Ok(self.commit(changes).await? == Committed::Done)
     }
 
+    /// Before something is done that is no change of the store: counted as a tool, so that the turn is never run again silently.
+    pub(crate) async fn still_runs(&self) -> Result<(), ToolError> {
+        let guards = self.guards();
+        if guards.is_empty() {
+            return Ok(());
+        }
+        match self.commit(guards).await? {
+            Committed::Done => Ok(()),
+            Committed::Unmet { .. } => Err(ToolError::SessionEnded),
+        }
+    }
+
     /// The turn, or the delegation, must still run. Unlike a tool's guard this counts nothing.
-    fn still_bound(&self) -> Vec<Change> {
+    pub(crate) fn still_bound(&self) -> Vec<Change> {
         match self.bound {
             Bound::Turn(turn) => vec![Change::RequireTurn(turn)],
             Bound::Generation(generation) => vec![Change::RequireGeneration(generation)],

@@ -7,16 +7,18 @@
 mod delegate;
 mod environment;
 mod history;
+mod model;
 mod process;
 mod send_file;
 mod terminal;
+mod workspace;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homing_domain::ids::{DelegationId, ProcessId, SessionId, TurnId};
+use homing_domain::ids::{ConversationId, DelegationId, ProcessId, SessionId, TurnId};
 use homing_domain::owner::Owner;
 use homing_ports::agent::{Entry, ToolAnswer, ToolCall, ToolError, ToolSpec, ToolText, Toolbox};
 use homing_ports::processes::{KillOutcome, Processes, StartRequest};
@@ -50,21 +52,53 @@ pub trait Supervision: Send + Sync + 'static {
         tasks: Vec<String>,
         guards: Vec<Change>,
     ) -> Result<Vec<DelegationId>, ToolError>;
-    /// Returns once all of them have ended, with what they found.
+    /// Returns once all of these, which were started together, have ended, with what they found. That is not told again, unless the wait is
+    /// given up or a `guard` is not met any more.
     async fn delegations_ended(
         &self,
+        conversation: ConversationId,
         delegations: &[DelegationId],
+        guards: Vec<Change>,
     ) -> Result<Vec<(DelegationId, DelegationState, String)>, ToolError>;
-    /// Puts a file into the outbox of the turn, if it is a person's and still runs.
+    /// Puts a copy of a file into the outbox of the turn, if it is a person's and still runs (OWN-67).
     async fn send_file(
         &self,
         turn: TurnId,
         owner: &Owner,
-        path: &std::path::Path,
-        caption: String,
+        file: FileToSend,
     ) -> Result<(), ToolError>;
+    /// Asks the person whose turn it is, and waits for the answer. One that may stand already is not asked for again.
+    async fn approve(&self, owner: &Owner, question: Question) -> Result<Approval, ToolError>;
     /// What people have written for this turn to take up, oldest first. Each is given once.
     fn steering(&self, turn: TurnId) -> Vec<InboundRow>;
+}
+
+/// A file of the workspace, opened: what is sent is what was checked.
+#[derive(Debug)]
+pub struct FileToSend {
+    pub file: std::fs::File,
+    /// For people.
+    pub name: String,
+    pub caption: String,
+}
+
+/// May this run?
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    pub turn: TurnId,
+    /// The exact command that an answer is bound to.
+    pub command: String,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approval {
+    Granted,
+    Denied,
+    /// In time, or before the turn was over.
+    Unanswered,
+    /// A background turn is quiet (OWN-67).
+    NobodyToAsk,
 }
 
 /// What waiting for a process came to.
@@ -218,14 +252,11 @@ impl Toolbox for SessionTools {
     }
 
     fn specs(&self) -> Vec<ToolSpec> {
-        Vec::new()
+        model::specs()
     }
 
-    async fn call_named(&self, name: &str, _arguments: &str) -> Result<ToolText, ToolError> {
-        Ok(ToolText {
-            text: format!("there is no tool `{name}`"),
-            failed: true,
-        })
+    async fn call_named(&self, name: &str, arguments: &str) -> Result<ToolText, ToolError> {
+        self.answer_model(name, arguments).await
     }
 
     async fn record(&self, entry: Entry) -> Result<(), ToolError> {

@@ -1,5 +1,6 @@
 //! The benches, by name: what each measures, and what is aimed at.
 
+mod agent;
 mod exit_to_send;
 mod foreign;
 mod history;
@@ -9,6 +10,7 @@ mod processes;
 mod restart;
 mod soak;
 mod start;
+mod telegram;
 mod throughput;
 mod watch;
 
@@ -19,6 +21,7 @@ use crate::report::Figures;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Name {
+    Agent,
     ExitToSend,
     Foreign,
     Lookup,
@@ -29,12 +32,14 @@ pub enum Name {
     Processes,
     Restart,
     Soak,
+    Telegram,
     Watch,
 }
 
 impl Name {
     pub const fn text(self) -> &'static str {
         match self {
+            Name::Agent => "agent",
             Name::ExitToSend => "exit-to-send",
             Name::Foreign => "foreign",
             Name::Lookup => "lookup",
@@ -45,12 +50,16 @@ impl Name {
             Name::Processes => "processes",
             Name::Restart => "restart",
             Name::Soak => "soak",
+            Name::Telegram => "telegram",
             Name::Watch => "watch",
         }
     }
 
     pub const fn about(self) -> &'static str {
         match self {
+            Name::Agent => {
+                "what the gateway and the model agent add to a model that answers at once"
+            }
             Name::ExitToSend => "from the end of a short program to its message at the platform",
             Name::Foreign => {
                 "one delivery, from recorded to delivered, while notifications wait in other conversations"
@@ -73,6 +82,9 @@ impl Name {
             Name::Soak => {
                 "whether memory grows over 100,000 messages and 10,000 processes (less with --scale)"
             }
+            Name::Telegram => {
+                "messages through the whole line over a simulated Telegram: one at a time, then 50 topics at once"
+            }
             Name::Watch => "output through 20 watch patterns",
         }
     }
@@ -80,6 +92,7 @@ impl Name {
     /// What is aimed at, for the figures that have an aim.
     pub const fn aims(self) -> &'static [(&'static str, &'static str)] {
         match self {
+            Name::Agent => &[("overhead_ms_per_turn", "< 5")],
             Name::ExitToSend => &[("p50_ms", "< 10"), ("p99_ms", "< 50"), ("lost", "0")],
             Name::Foreign => &[("us_10", "flat"), ("us_1000", "flat"), ("us_10000", "flat")],
             Name::Lookup => &[
@@ -106,6 +119,7 @@ impl Name {
             ],
             Name::Restart => &[("ready_ms", "< 1000"), ("kept", "1000")],
             Name::Soak => &[("growth_percent", "< 1")],
+            Name::Telegram => &[],
             Name::Watch => &[("mb_per_s", "> 200")],
         }
     }
@@ -113,6 +127,7 @@ impl Name {
     /// `scale` makes the long ones shorter.
     pub async fn run(self, place: &Place, scale: f64) -> anyhow::Result<Figures> {
         match self {
+            Name::Agent => agent::run(place).await,
             Name::ExitToSend => exit_to_send::run(place).await,
             Name::Foreign => foreign::run(place).await,
             Name::Lookup => lookup::run(place).await,
@@ -123,6 +138,7 @@ impl Name {
             Name::Processes => processes::run(place).await,
             Name::Restart => restart::run(place).await,
             Name::Soak => soak::run(place, scale).await,
+            Name::Telegram => telegram::run(place).await,
             Name::Watch => watch::run().await,
         }
     }

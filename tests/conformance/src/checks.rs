@@ -1,5 +1,6 @@
 //! The checks, by subject.
 
+pub mod agents;
 pub mod commits;
 pub mod durability;
 pub mod fencing;
@@ -7,6 +8,7 @@ pub mod inbound;
 pub mod lineage;
 pub mod notifications;
 pub mod outbox;
+pub mod platforms;
 pub mod races;
 pub mod rules;
 pub mod windows;

@@ -94,6 +94,28 @@ macro_rules! with_every_check {
             outbox::a_send_that_did_not_arrive_is_cancelled_by_its_own_attempt
             outbox::a_dead_letter_keeps_its_content_and_reason
             outbox::totals_add_up
+            platforms::a_message_keeps_what_it_quotes_its_files_and_its_group
+            platforms::a_message_is_edited_while_it_is_queued_and_never_later
+            platforms::a_turn_finishes_all_that_it_has_taken_and_nothing_else
+            platforms::a_turn_knows_what_shows_it_while_it_runs
+            platforms::an_item_keeps_everything_that_goes_with_its_text
+            platforms::a_dead_letter_is_told_again_once
+            platforms::a_chat_moves_with_everything_that_is_to_go_there
+            platforms::a_chat_moves_to_a_place_that_has_a_conversation_already
+            platforms::a_chat_of_the_same_name_elsewhere_does_not_move
+            platforms::a_gateway_that_was_replaced_moves_and_edits_nothing
+            platforms::the_conversations_of_a_place_are_found_whoever_speaks_there
+            agents::a_context_is_the_summary_what_was_kept_and_what_came_after
+            agents::a_branch_sees_its_parent_as_it_was_and_a_sub_agent_nothing_of_it
+            agents::what_was_undone_is_readable_and_out_of_sight
+            agents::a_message_keeps_what_an_agent_keeps_beside_it
+            agents::a_question_is_asked_by_a_turn_that_runs_and_settled_once
+            agents::an_approval_stands_for_its_person_lineage_and_exact_command
+            agents::what_was_used_adds_up_over_a_lineage
+            agents::those_that_were_started_together_are_found_together
+            agents::a_search_finds_all_words_in_this_conversation_best_first
+            agents::a_model_is_chosen_for_one_conversation
+            agents::a_command_becomes_a_message_while_it_is_queued
             rules::a_boundary_does_to_rows_what_the_rule_says
             rules::an_attempt_makes_of_a_row_what_the_rule_says
             rules::a_restart_can_make_of_a_row_what_the_rule_says

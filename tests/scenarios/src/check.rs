@@ -17,6 +17,8 @@ pub struct Plan {
     pub keys: KeySettings,
     /// Every account that a key names.
     pub accounts: BTreeSet<AccountName>,
+    /// Where what has no address is told.
+    pub home: Option<SessionKey>,
 }
 
 impl Plan {
@@ -43,6 +45,7 @@ impl Plan {
                 .iter()
                 .map(|key| Origin::from_key(key).account_name())
                 .collect(),
+            home: home.cloned(),
         }
     }
 
@@ -59,7 +62,7 @@ impl Plan {
 }
 
 /// Every key that a step names.
-fn keys_of(step: &Step) -> Vec<&SessionKey> {
+pub fn keys_of(step: &Step) -> Vec<&SessionKey> {
     match step {
         Step::Message(step) => vec![&step.at],
         Step::Release(step) => vec![&step.at],
@@ -330,8 +333,12 @@ impl SoFar<'_> {
         }
     }
 
+    /// Questions have their numbers once they are asked.
     fn named(&self, name: &str) -> Checked {
-        if self.made.contains_key(name) {
+        let is_question = name
+            .strip_prefix("approval:")
+            .is_some_and(|number| number.parse::<usize>().is_ok_and(|number| number > 0));
+        if is_question || self.made.contains_key(name) {
             Ok(())
         } else {
             Err(format!("nothing is labelled `{name}` here"))

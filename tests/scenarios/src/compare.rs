@@ -114,6 +114,24 @@ pub fn answers(expected: &[ExpectedAnswers], seen: &BTreeMap<String, usize>) -> 
     (wanted != *seen).then(|| format!("expected answers {}, seen {}", text(&wanted), text(seen)))
 }
 
+/// `seen` is what was answered, by key.
+pub fn answered(expected: &[ExpectedAnswers], seen: &BTreeMap<String, Vec<String>>) -> Difference {
+    let mut differences = Vec::new();
+    for answers in expected {
+        let said = seen
+            .get(&answers.at.to_string())
+            .map(|texts| texts.join("\n"))
+            .unwrap_or_default();
+        let missing = answers.has.iter().find(|text| !said.contains(*text));
+        let excess = answers.lacks.iter().find(|text| said.contains(*text));
+        differences
+            .extend(missing.map(|text| format!("expected `{text}` answered, seen `{said}`")));
+        differences
+            .extend(excess.map(|text| format!("expected no `{text}` answered, seen `{said}`")));
+    }
+    (!differences.is_empty()).then(|| differences.join("; "))
+}
+
 pub fn states(
     expected: &BTreeMap<String, ExpectedState>,
     seen: &BTreeMap<String, SeenState>,

@@ -16,7 +16,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::protocol::{Answer, Ask, BackgroundTurn, Line, Request, Setup};
+use crate::protocol::{Answer, Ask, BackgroundTurn, Handed, Line, Request, Setup};
 
 /// How long a host may take to start, to answer and to stop. Its own waits are shorter, and say more when they fail.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -33,8 +33,34 @@ pub struct GatewayProcess {
     log: PathBuf,
 }
 
-/// Background turns, of all hosts of a scenario.
-pub type Turns = Arc<Mutex<Vec<BackgroundTurn>>>;
+/// What all hosts of a scenario have told.
+#[derive(Debug, Clone, Default)]
+pub struct Told(Arc<Mutex<Reports>>);
+
+#[derive(Debug, Default)]
+struct Reports {
+    turns: Vec<BackgroundTurn>,
+    handed: Vec<Handed>,
+}
+
+impl Told {
+    pub fn turn_count(&self) -> usize {
+        self.lock().turns.len()
+    }
+
+    pub fn turns_since(&self, index: usize) -> Vec<BackgroundTurn> {
+        self.lock().turns.get(index..).unwrap_or_default().to_vec()
+    }
+
+    /// What was given to real adapters, in order.
+    pub fn handed(&self) -> Vec<Handed> {
+        self.lock().handed.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reports> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Who waits for which answer.
 type Waiting = HashMap<u64, oneshot::Sender<Result<Answer, String>>>;
@@ -43,11 +69,11 @@ type Waiting = HashMap<u64, oneshot::Sender<Result<Answer, String>>>;
 struct Heard {
     /// `None` once nothing more will be said.
     waiting: Mutex<Option<Waiting>>,
-    turns: Turns,
+    told: Told,
 }
 
 impl GatewayProcess {
-    pub async fn start(setup: &Setup, log: &Path, turns: Turns) -> anyhow::Result<GatewayProcess> {
+    pub async fn start(setup: &Setup, log: &Path, told: Told) -> anyhow::Result<GatewayProcess> {
         let log_file = File::options()
             .create(true)
             .append(true)
@@ -72,7 +98,7 @@ impl GatewayProcess {
         write_line(&mut input, setup).await?;
         let heard = Arc::new(Heard {
             waiting: Mutex::new(Some(HashMap::new())),
-            turns,
+            told,
         });
         let (ready, started) = oneshot::channel();
         let listening = tokio::spawn(listen(output, Arc::clone(&heard), ready));
@@ -199,11 +225,8 @@ async fn listen(
         match serde_json::from_str(&line) {
             Ok(Line::Ready) => begin(Ok(())),
             Ok(Line::Refused(why)) => begin(Err(why)),
-            Ok(Line::Turn(turn)) => heard
-                .turns
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(turn),
+            Ok(Line::Turn(turn)) => heard.told.lock().turns.push(turn),
+            Ok(Line::Handed(handed)) => heard.told.lock().handed.push(handed),
             Ok(Line::Answer { number, answer }) => {
                 if let Some(asker) = heard
                     .lock()

@@ -9,6 +9,8 @@ mod processes;
 mod quiet;
 mod requests;
 mod store;
+mod telegram;
+mod words;
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -31,6 +33,7 @@ use agent::ScriptedAgent;
 use clock::ShiftedClock;
 use processes::Recorded;
 use store::Fallible;
+use telegram::ServedBot;
 
 /// The store's file below the data folder.
 pub const STORE_FILE: &str = "homing.db";
@@ -47,6 +50,7 @@ struct Host {
     clock: Arc<ShiftedClock>,
     agent: Arc<ScriptedAgent>,
     platforms: Vec<Arc<SimulatedPlatform>>,
+    bots: Vec<ServedBot>,
 }
 
 /// Runs until SIGTERM, or until the runner closes the standard input.
@@ -111,6 +115,7 @@ async fn start(setup: Setup) -> anyhow::Result<Host> {
         mut gateway,
         slow_background_turns,
         slow_turns,
+        background_call,
         refused_kills,
         ..
     } = config
@@ -129,13 +134,23 @@ async fn start(setup: Setup) -> anyhow::Result<Host> {
     let agent = Arc::new(ScriptedAgent::new(
         slow_background_turns,
         slow_turns,
+        background_call,
         setup.labels,
     ));
     let platforms = platforms(&setup.simulator, setup.accounts)?;
+    let bots = setup
+        .telegram
+        .into_iter()
+        .map(|bot| ServedBot::new(bot, &setup.data, Arc::clone(&clock) as Arc<dyn Clock>))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let mut directory = directory(&agent, &platforms);
+    for bot in &bots {
+        bot.register(&mut directory, &agent);
+    }
     let parts = Parts {
         store: Arc::clone(&store) as _,
         processes: Arc::clone(&processes) as _,
-        directory: Arc::new(directory(&agent, &platforms)),
+        directory: Arc::new(directory),
         clock: Arc::clone(&clock) as _,
         ids,
         settings: gateway,
@@ -146,6 +161,9 @@ async fn start(setup: Setup) -> anyhow::Result<Host> {
     for platform in &platforms {
         platform.open(gateway.inbox());
     }
+    for bot in &bots {
+        bot.open(gateway.inbox());
+    }
     Ok(Host {
         gateway,
         store,
@@ -153,12 +171,14 @@ async fn start(setup: Setup) -> anyhow::Result<Host> {
         clock,
         agent,
         platforms,
+        bots,
     })
 }
 
 fn base_settings(setup: &Setup) -> Settings {
     Settings {
         workspace: setup.workspace.clone(),
+        files: setup.data.join("files"),
         retry_first: RETRY.0,
         retry_longest: RETRY.1,
         ..Settings::default()
@@ -225,6 +245,7 @@ impl From<&AccountName> for Account {
 impl Host {
     async fn stop(&self) -> anyhow::Result<()> {
         self.platforms.iter().for_each(|platform| platform.close());
+        self.bots.iter().for_each(ServedBot::close);
         let stopped = self.gateway.stop(STOP_LIMIT).await;
         tracing::info!(left = ?stopped.left, "stopped");
         self.store.close().await.context("closing the store")

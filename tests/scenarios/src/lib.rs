@@ -11,7 +11,9 @@ pub mod compare;
 pub mod keys;
 pub mod load;
 pub mod model;
+pub mod platforms;
 pub mod runner;
+pub mod telegram;
 
 mod gateway_process;
 pub mod host;

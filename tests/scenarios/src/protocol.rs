@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use homing_domain::ids::{DelegationId, ProcessId, SessionId, TurnId, WindowId};
 use homing_domain::key::{KeySettings, SessionKey};
+use homing_domain::origin::Origin;
+use homing_ports::platform::OutgoingKind;
 use serde::{Deserialize, Serialize};
 
 use crate::model::AutoResetReason;
@@ -21,6 +23,8 @@ pub struct Setup {
     /// The simulated platforms.
     pub simulator: String,
     pub accounts: Vec<Account>,
+    /// Those that the real adapter serves.
+    pub telegram: Vec<TelegramBot>,
     pub per_user_in_groups: bool,
     pub per_user_in_threads: bool,
     /// The `config` step's object.
@@ -46,6 +50,18 @@ pub struct Account {
     pub profile: String,
     pub platform: String,
     pub account: Option<String>,
+}
+
+/// A bot of the simulated Telegram.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TelegramBot {
+    pub account: Account,
+    pub token: String,
+    pub api_url: String,
+    /// Who may speak.
+    pub people: Vec<i64>,
+    /// Where, and whether a message must be addressed to the bot there.
+    pub groups: Vec<(i64, bool)>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -155,6 +171,30 @@ pub enum Line {
         answer: Result<Answer, String>,
     },
     Turn(BackgroundTurn),
+    Handed(Handed),
+}
+
+/// The real adapter of a platform is about to be given this message.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Handed {
+    pub origin: Origin,
+    #[serde(with = "kind")]
+    pub kind: OutgoingKind,
+    pub text: String,
+}
+
+mod kind {
+    use homing_ports::platform::OutgoingKind;
+    use serde::{Deserialize as _, Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(kind: &OutgoingKind, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(kind.name())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<OutgoingKind, D::Error> {
+        let name = String::deserialize(from)?;
+        OutgoingKind::parse(&name).ok_or_else(|| de::Error::custom("not a kind of message"))
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use clap::Parser;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 use crate::load::{self, Malformed};
 use crate::model::Scenario;
 use crate::scene::{self, Failed, Folder};
+use crate::telegram::{Casting, NotOfTelegram, Whose};
 
 /// Plays scenario files against a real gateway. Exits 0 if all scenarios passed, 1 if any failed, 2 if a file or an option cannot be used.
 #[derive(Debug, Parser)]
@@ -29,9 +31,12 @@ pub struct Options {
     /// `sqlite` or `postgres://…`.
     #[arg(long, default_value = "sqlite")]
     store: String,
-    /// Platforms that are run through their real adapters.
+    /// Platforms whose conversations are run through their real adapters, against a simulator of the platform's own protocol.
     #[arg(long, value_name = "PLATFORM", value_delimiter = ',')]
     real: Vec<String>,
+    /// Run every conversation that can be on this platform through its real adapter, whichever platform the files name.
+    #[arg(long, value_name = "PLATFORM", conflicts_with = "real")]
+    platform: Option<String>,
     /// How many are played at a time; most of a scenario is waiting.
     #[arg(long, default_value = "4", value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
@@ -76,33 +81,84 @@ pub async fn run(options: Options) -> Ended {
     let mut playing = Vec::new();
     for scenario in scenarios {
         let name = scenario.name.clone();
-        playing.push((
-            name,
-            tokio::spawn(play(scenario, Arc::clone(&at_once), folder)),
-        ));
+        let run = match cast(&scenario, &options) {
+            Ok(casting) => Run::Playing(tokio::spawn(play(
+                scenario,
+                Arc::clone(&at_once),
+                folder,
+                casting,
+            ))),
+            Err(why) => Run::NotOfTelegram(why),
+        };
+        playing.push((name, run));
     }
-    let mut ended = Ended::AllPassed;
-    for (name, outcome) in playing {
-        let outcome = outcome.await.unwrap_or_else(|error| {
-            Err(Failed {
-                step: 0,
-                why: format!("expected the runner to go on, seen {error}"),
-            })
-        });
+    let mut counts = Counts::default();
+    for (name, run) in playing {
+        let outcome = match run {
+            Run::NotOfTelegram(why) => {
+                println!("not of telegram {name}: {why}");
+                counts.elsewhere += 1;
+                continue;
+            }
+            Run::Playing(outcome) => outcome.await.unwrap_or_else(|error| {
+                Err(Failed {
+                    step: 0,
+                    why: format!("expected the runner to go on, seen {error}"),
+                })
+            }),
+        };
         if let Err(Failed { step, why }) = outcome {
             println!("FAILED {name}: step {step}: {}", one_line(&why));
-            ended = Ended::SomeFailed;
+            counts.failed += 1;
         } else {
             println!("ok {name}");
+            counts.passed += 1;
         }
     }
-    ended
+    if options.platform.is_some() {
+        let Counts {
+            passed,
+            failed,
+            elsewhere,
+        } = counts;
+        println!("{passed} passed, {failed} failed, {elsewhere} not of telegram");
+    }
+    match counts.failed {
+        0 => Ended::AllPassed,
+        _ => Ended::SomeFailed,
+    }
 }
 
-async fn play(scenario: Scenario, at_once: Arc<Semaphore>, folder: Folder) -> Result<(), Failed> {
+enum Run {
+    Playing(JoinHandle<Result<(), Failed>>),
+    NotOfTelegram(NotOfTelegram),
+}
+
+#[derive(Default)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    elsewhere: usize,
+}
+
+async fn play(
+    scenario: Scenario,
+    at_once: Arc<Semaphore>,
+    folder: Folder,
+    casting: Option<Casting>,
+) -> Result<(), Failed> {
     // The semaphore is never closed.
     let _turn = at_once.acquire().await;
-    scene::play(&scenario, folder).await
+    scene::play(&scenario, folder, casting.as_ref()).await
+}
+
+/// What goes over Telegram. A scenario without anything on a platform that is only to be real is played as it is.
+fn cast(scenario: &Scenario, options: &Options) -> Result<Option<Casting>, NotOfTelegram> {
+    match (&options.platform, options.real.is_empty()) {
+        (Some(_), _) => Casting::of(scenario, Whose::All).map(Some),
+        (None, false) => Ok(Casting::of(scenario, Whose::Own).ok()),
+        (None, true) => Ok(None),
+    }
 }
 
 /// The scenarios to play, or everything that is in the way.
@@ -130,10 +186,18 @@ fn chosen(options: &Options) -> Result<Vec<Scenario>, Vec<String>> {
     }
 }
 
+/// The platform whose adapter is there.
+const TELEGRAM: &str = "telegram";
+
 fn usable(options: &Options) -> Result<(), String> {
-    if let Some(platform) = options.real.first() {
+    let real = options.real.iter().map(|platform| ("--real", platform));
+    let all = options
+        .platform
+        .iter()
+        .map(|platform| ("--platform", platform));
+    if let Some((option, platform)) = real.chain(all).find(|(_, platform)| *platform != TELEGRAM) {
         return Err(format!(
-            "--real: the adapter of `{platform}` is not there yet"
+            "{option}: the adapter of `{platform}` is not there yet; `{TELEGRAM}` is"
         ));
     }
     match options.store.as_str() {

@@ -8,22 +8,22 @@ mod steps;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use homing_domain::ids::{SessionId, WindowId, compose};
 use homing_domain::key::SessionKey;
-use homing_simulators::Server;
 use homing_store_sqlite::{SqliteReader, SqliteStore};
 use tempfile::TempDir;
 
 use crate::check::Plan;
-use crate::gateway_process::{GatewayProcess, Turns};
+use crate::gateway_process::{GatewayProcess, Told};
 use crate::host;
 use crate::model::{Config, Scenario, Step};
+use crate::platforms::{Mark, Platforms};
 use crate::protocol::{Account, Answer, Quiet, Request, Setup, StartedProcess, Written};
 use crate::steering::Steering;
+use crate::telegram::{Casting, Stage};
 
 /// How long what people wrote may take to be stored.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -47,9 +47,37 @@ pub enum Folder {
     Kept,
 }
 
-/// Plays a scenario to its end.
-pub async fn play(scenario: &Scenario, folder: Folder) -> Result<(), Failed> {
-    let mut scene = match Scene::set(scenario).await {
+/// Plays a scenario to its end; over Telegram those conversations that `casting` names.
+pub async fn play(
+    scenario: &Scenario,
+    folder: Folder,
+    casting: Option<&Casting>,
+) -> Result<(), Failed> {
+    let Some(casting) = casting else {
+        return play_on(scenario, folder, None).await;
+    };
+    match Stage::set(casting).await {
+        Ok((stage, names)) => {
+            let told = names.tell(scenario);
+            let outcome = play_on(&told, folder, Some(stage)).await;
+            outcome.map_err(|failed| Failed {
+                why: names.back(&failed.why),
+                ..failed
+            })
+        }
+        Err(error) => Err(Failed {
+            step: 0,
+            why: format!("expected a stage on Telegram, seen {error:#}"),
+        }),
+    }
+}
+
+async fn play_on(
+    scenario: &Scenario,
+    folder: Folder,
+    telegram: Option<Stage>,
+) -> Result<(), Failed> {
+    let mut scene = match Scene::set(scenario, telegram).await {
         Ok(scene) => scene,
         Err(error) => {
             return Err(Failed {
@@ -67,10 +95,10 @@ struct Scene {
     plan: Plan,
     config: Config,
     folder: TempDir,
-    platforms: Server,
+    platforms: Platforms,
     steering: Steering,
     gateway: Option<GatewayProcess>,
-    turns: Turns,
+    told: Told,
     sessions: BTreeMap<String, SessionId>,
     processes: BTreeMap<String, StartedProcess>,
     delegations: BTreeMap<String, homing_domain::ids::DelegationId>,
@@ -80,18 +108,18 @@ struct Scene {
     store_fails: bool,
     seen: Seen,
     /// Where the last command was given, and how much had been sent before it.
-    last_command: Option<(SessionKey, usize)>,
+    last_command: Option<(SessionKey, Mark)>,
 }
 
 /// How much the last `expect` has seen.
 #[derive(Debug, Default)]
 struct Seen {
-    sent: usize,
+    sent: Mark,
     turns: usize,
 }
 
 impl Scene {
-    async fn set(scenario: &Scenario) -> anyhow::Result<Scene> {
+    async fn set(scenario: &Scenario, telegram: Option<Stage>) -> anyhow::Result<Scene> {
         let folder = tempfile::Builder::new().prefix("homing-").tempdir()?;
         for name in ["data", "work"] {
             std::fs::create_dir(folder.path().join(name))?;
@@ -103,13 +131,11 @@ impl Scene {
         let mut scene = Scene {
             plan: Plan::of(scenario),
             config,
-            platforms: Server::start()
-                .await
-                .context("starting the simulated platforms")?,
+            platforms: Platforms::start(telegram).await?,
             steering: Steering::start(folder.path()).context("listening for steered programs")?,
             folder,
             gateway: None,
-            turns: Turns::default(),
+            told: Told::default(),
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
             delegations: BTreeMap::new(),
@@ -172,7 +198,14 @@ impl Scene {
             data: self.data(),
             workspace: self.folder.path().join("work"),
             simulator: self.platforms.url(),
-            accounts: self.plan.accounts.iter().map(Account::from).collect(),
+            accounts: self
+                .plan
+                .accounts
+                .iter()
+                .filter(|account| !self.platforms.is_of_telegram(account))
+                .map(Account::from)
+                .collect(),
+            telegram: self.platforms.telegram_bots(),
             per_user_in_groups: self.plan.keys.per_user_in_groups,
             per_user_in_threads: self.plan.keys.per_user_in_threads,
             config: self.config.to_json(),
@@ -185,7 +218,7 @@ impl Scene {
                 .collect(),
         };
         let log = self.folder.path().join("gateway.log");
-        self.gateway = Some(GatewayProcess::start(&setup, &log, self.turns.clone()).await?);
+        self.gateway = Some(GatewayProcess::start(&setup, &log, self.told.clone()).await?);
         Ok(())
     }
 
@@ -213,18 +246,12 @@ impl Scene {
         if self.store_fails {
             return Ok(());
         }
-        let mut changes = self.platforms.changes();
-        let stored = changes.wait_for(|_| self.platforms.unconfirmed() == 0);
-        match tokio::time::timeout(LIMIT, stored).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(_)) | Err(_) => {
-                let left = self.platforms.unconfirmed();
-                Err(format!(
-                    "every message stored within {} s, seen {left} that were not",
-                    LIMIT.as_secs()
-                ))
-            }
-        }
+        self.platforms.stored(LIMIT).await.map_err(|left| {
+            format!(
+                "every message stored within {} s, seen {left} that were not",
+                LIMIT.as_secs()
+            )
+        })
     }
 
     fn quiet(&self, held: Option<SessionKey>) -> Quiet {
@@ -244,13 +271,6 @@ impl Scene {
             written: self.written.values().copied().collect(),
             held,
         }
-    }
-
-    fn turn_count(&self) -> usize {
-        self.turns
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
     }
 
     /// The store as it is on disk, read beside the gateway: it can be asked while the gateway is down, or is shown a failing store.
@@ -274,7 +294,7 @@ impl Scene {
         })
     }
 
-    /// `${label}` becomes the id of a session or a process.
+    /// `${label}` becomes the id of a session or a process, `${approval:2}` that of the second question that was asked.
     fn filled(&self, text: &str) -> String {
         let mut parts = text.split("${");
         let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -283,11 +303,34 @@ impl Scene {
             match (self.sessions.get(name), self.processes.get(name)) {
                 (Some(session), _) => filled.push_str(&session.to_string()),
                 (None, Some(process)) => filled.push_str(&process.process.to_string()),
-                (None, None) => filled.push_str(name),
+                (None, None) => match name.strip_prefix("approval:") {
+                    Some(number) => filled.push_str(&self.approval(number).unwrap_or_default()),
+                    None => filled.push_str(name),
+                },
             }
             filled.push_str(rest);
         }
         filled
+    }
+
+    /// Questions are numbered from 1, in the order in which people saw them.
+    fn approval(&self, number: &str) -> Option<String> {
+        let number: usize = number.parse().ok()?;
+        let mut seen: Vec<String> = Vec::new();
+        for sent in self
+            .platforms
+            .posted_since(Mark::default(), &self.told.handed())
+        {
+            let words = sent
+                .text
+                .split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            for word in words.filter(|word| word.starts_with("apr_")) {
+                if !seen.iter().any(|one| one == word) {
+                    seen.push(word.to_owned());
+                }
+            }
+        }
+        seen.into_iter().nth(number.checked_sub(1)?)
     }
 
     /// The label of an id, or the id.

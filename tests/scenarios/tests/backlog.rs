@@ -39,6 +39,7 @@ impl Platform for Patient {
                 max: 4_000,
             },
             repeats: Repeats::Deduplicates,
+            live: Default::default(),
         }
     }
 
@@ -61,6 +62,7 @@ fn queued(ids: &IdSource, origin: &Origin, text: String) -> Change {
         origin: origin.clone(),
         window: None,
         text,
+        extras: Default::default(),
     })
 }
 
@@ -122,14 +124,7 @@ async fn a_backlog_longer_than_what_is_read_ahead_leaves_in_order() {
     .await
     .unwrap();
     // The first item is under way when someone asks for something.
-    let inbound = Inbound {
-        origin,
-        platform_id: "1".into(),
-        author: None,
-        text: "/help".into(),
-        window: None,
-        raw: None,
-    };
+    let inbound = Inbound::new(origin, "1", "/help");
     let _new = gateway.inbox().accept(inbound).await.unwrap();
     let replied = async {
         while store.outbox_waiting(row.id, 1_000).await.unwrap().len() <= BACKLOG {

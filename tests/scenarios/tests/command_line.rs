@@ -231,7 +231,7 @@ fn options_that_cannot_be_used_say_so() {
             "PostgreSQL store is not there yet",
         ),
         (["--store", "mysql://x"], "neither `sqlite` nor"),
-        (["--real", "telegram"], "`telegram` is not there yet"),
+        (["--real", "discord"], "`discord` is not there yet"),
         (["--only", "nothing like it"], "no scenario's name contains"),
     ] {
         let (code, _, error) = run(&json!([]), &options);

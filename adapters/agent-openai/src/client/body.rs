@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 use super::message::{AssistantMessage, ChatMessage, ChatRequest, ToolCall, ToolChoice, ToolSpec};
 use super::settings::{OutputLimitName, ReasoningBack, Settings};
 
+/// Characters of a function's name.
+const NAME_LIMIT: usize = 64;
+
 pub(super) fn body(settings: &Settings, model: &str, request: &ChatRequest) -> Value {
     let mut body = settings.extra.clone();
     let mut set = |name: &str, value: Value| drop(body.insert(name.to_owned(), value));
@@ -79,9 +82,18 @@ fn call(call: &ToolCall) -> Value {
     wire.insert("type".into(), "function".into());
     wire.insert(
         "function".into(),
-        json!({ "name": call.name, "arguments": readable(call) }),
+        json!({ "name": function_name(&call.name), "arguments": readable(call) }),
     );
     Value::Object(wire)
+}
+
+/// Models make up names that no server takes back. The call was answered that there is no such tool; what it was called hardly matters.
+fn function_name(name: &str) -> String {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let letters = name.chars().take(NAME_LIMIT);
+    letters
+        .map(|letter| if fits(letter) { letter } else { '_' })
+        .collect()
 }
 
 /// llama.cpp and others parse the arguments of earlier calls, and one that the model garbled would fail every later request of the conversation.

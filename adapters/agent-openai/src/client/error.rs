@@ -76,6 +76,11 @@ impl ChatError {
         }
     }
 
+    /// Everything, in one line.
+    pub fn full(&self) -> String {
+        super::attempt::chain(self)
+    }
+
     pub(super) fn refused(refusal: Refusal, model: &str) -> ChatError {
         let kind = refusal.kind;
         let refusal = Box::new(refusal);

@@ -153,7 +153,7 @@ impl Settings {
 }
 
 /// What the client needs of settings that passed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Checked {
     pub url: Url,
     pub loopback: bool,

@@ -58,6 +58,13 @@ impl Plan {
         );
     }
 
+    pub(super) fn rewrite_inbound(&mut self, inbound: InboundId, text: &str) {
+        self.one(
+            "UPDATE inbound SET text = ? WHERE id = ? AND conversation = ? AND state = 'queued'",
+            values![text, inbound, self.conversation],
+        );
+    }
+
     /// A turn begins in a session that has not ended.
     pub(super) fn start_turn(
         &mut self,
@@ -92,6 +99,12 @@ impl Plan {
         self.one(
             "UPDATE turns SET ended_by = ?, error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND ended_at IS NULL",
             values![end.name(), error, self.at, turn, self.conversation],
+        );
+        // Nobody waits for the answer any more.
+        self.step(
+            Expect::Any,
+            "UPDATE approvals SET state = 'expired', settled_at = ? WHERE conversation = ? AND turn = ? AND settled_at IS NULL",
+            values![self.at, self.conversation, turn],
         );
     }
 }

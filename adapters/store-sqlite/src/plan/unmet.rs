@@ -64,6 +64,7 @@ pub(crate) fn expectation(commit: &Commit, index: usize) -> String {
         Change::TakeInbound { inbound, .. } => format!("{inbound} is not queued"),
         Change::FinishInbound { inbound } => format!("{inbound} is done already, or is not there"),
         Change::RequeueInbound { inbound } => format!("{inbound} is not taken"),
+        Change::RewriteInbound { inbound, .. } => format!("{inbound} is not queued"),
         Change::StartTurn { turn, session, .. } => format!(
             "turn {turn} cannot begin: session {session} has ended or is not there, or the turn exists"
         ),

@@ -1,4 +1,4 @@
-//! What an agent has of a conversation, what it used, and what a person was asked.
+//! What an agent looks for in a conversation, what it used, and what a person was asked.
 
 use homing_domain::ids::*;
 use homing_ports::store::*;
@@ -8,17 +8,6 @@ use crate::columns;
 use crate::rows;
 use crate::values::values;
 
-/// What was kept word for word lies in older sessions of the lineage; without it, the session's own messages are all there is.
-const CONTEXT: &str = concat!(
-    "SELECT ",
-    columns::message!("m."),
-    " FROM messages m WHERE m.session IN (SELECT id FROM sessions WHERE lineage = ?) AND m.id >= ? AND m.undone = 0 ORDER BY m.id DESC LIMIT ? + 0"
-);
-const OWN: &str = concat!(
-    "SELECT ",
-    columns::message!("m."),
-    " FROM messages m WHERE m.session = ? AND m.undone = 0 ORDER BY m.id DESC LIMIT ? + 0"
-);
 const PAGE: &str = concat!(
     "SELECT ",
     columns::message!("m."),
@@ -45,33 +34,13 @@ const APPROVED: &str = "SELECT 1 FROM approvals INDEXED BY approvals_standing WH
      AND state IN ('approved_for_session', 'approved_always') AND person IS ? AND (state = 'approved_always' OR lineage = ?) LIMIT 1";
 
 #[cfg(test)]
-pub(super) const HOT: &[&str] = &[OWN, PAGE, USAGE, BATCH, OPEN_APPROVALS, APPROVAL, APPROVED];
+pub(super) const HOT: &[&str] = &[PAGE, USAGE, BATCH, OPEN_APPROVALS, APPROVAL, APPROVED];
 
 /// Messages that one step of a search looks at, and how many it looks at in all, newest first.
 const SEARCH_PAGE: u32 = 500;
 const SEARCH_PAGES: u32 = 200;
 
 impl Readers {
-    pub(crate) async fn context(&self, session: SessionId, limit: u32) -> StoreResult<Context> {
-        let Some(row) = self.session(session).await? else {
-            return Ok(Context::default());
-        };
-        let messages = match row.kept_from {
-            Some(kept) => {
-                self.newest(CONTEXT, values![row.lineage, kept, limit], rows::message)
-                    .await?
-            }
-            None => {
-                self.newest(OWN, values![session, limit], rows::message)
-                    .await?
-            }
-        };
-        Ok(Context {
-            summary: row.summary,
-            messages,
-        })
-    }
-
     /// Looked for in this conversation's own messages, newest first, a page at a time: how long that takes depends on nobody else's.
     pub(crate) async fn search_history(
         &self,

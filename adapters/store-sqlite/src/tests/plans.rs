@@ -240,6 +240,10 @@ fn one_of_each() -> Vec<Change> {
         Change::TakeInbound { inbound, turn },
         Change::FinishInbound { inbound },
         Change::RequeueInbound { inbound },
+        Change::RewriteInbound {
+            inbound,
+            text: text(),
+        },
         Change::StartTurn {
             turn,
             session,
@@ -399,6 +403,6 @@ fn one_of_each() -> Vec<Change> {
     ];
     // `Point` is there twice.
     let kinds: std::collections::HashSet<_> = all.iter().map(std::mem::discriminant).collect();
-    assert_eq!((kinds.len(), all.len()), (49, 50));
+    assert_eq!((kinds.len(), all.len()), (50, 51));
     all
 }

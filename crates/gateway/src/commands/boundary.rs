@@ -54,10 +54,12 @@ pub(super) async fn end_lineage(
     changes.push(Change::CloseLineage { lineage, boundary });
     // OWN-100: interrupted in the same step, so that they are judged by a lineage that is closed.
     let delegations = store.running_delegations(lineage).await?;
-    for delegation in &delegations {
-        changes.extend(delegations::interrupt(call.inside, delegation).await?);
-        effects.push(Effect::CancelDelegation(delegation.id));
-    }
+    changes.extend(delegations::interrupt(call.inside, &delegations).await?);
+    effects.extend(
+        delegations
+            .iter()
+            .map(|delegation| Effect::CancelDelegation(delegation.id)),
+    );
     changes.push(Change::CancelQueued {
         lineage,
         reason: format!("session_{}", boundary.name()),

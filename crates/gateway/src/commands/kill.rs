@@ -66,7 +66,8 @@ async fn stop_delegation(call: &Call<'_>, id: DelegationId) -> Result<Outcome, S
             row.state.name()
         )));
     }
-    let changes = delegations::stop(call.inside, &row, "person_killed").await?;
+    let changes =
+        delegations::stop(call.inside, std::slice::from_ref(&row), "person_killed").await?;
     Ok(Outcome::Step(Step {
         reply: format!("Stopped {id}."),
         changes,

@@ -2,9 +2,10 @@
 
 use futures_util::future::{BoxFuture, FutureExt};
 use homing_domain::time::Span;
-use homing_ports::store::{ProcessRow, StoreError};
+use homing_ports::store::{OutboxState, ProcessRow, StoreError, Usage};
 
 use super::{Call, Command, Outcome, Running};
+use crate::conversation::DEAD_LETTERS;
 
 pub(super) const COMMAND: Command = Command {
     name: "status",
@@ -27,6 +28,10 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
             }
             None => "No session yet.".to_owned(),
         };
+        let used = match call.row.current {
+            Some(current) => used(call.inside.store.usage(current.lineage).await?),
+            None => String::new(),
+        };
         let doing = match (&call.running, call.compressing) {
             (Some(Running::Foreground { .. }), _) => "At work on your message.",
             (Some(Running::Background { .. }), _) => "Telling a result.",
@@ -36,11 +41,32 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
         let live = call.inside.store.processes(call.row.id, 200).await?;
         let live = live.iter().filter(|process: &&ProcessRow| process.state.is_live()).count();
         let open = call.inside.store.open_notifications(call.row.id).await?.len();
-        let unsent = call.inside.store.outbox_waiting(call.row.id, 200).await?.len();
+        let unsent = call.inside.store.outbox_waiting(call.row.id, 200).await?;
+        let unknown = unsent.iter().filter(|item| item.state == OutboxState::Uncertain).count();
+        let unknown = match unknown {
+            0 => String::new(),
+            count => format!(" ({count} of them may have arrived)"),
+        };
+        let unsent = unsent.len();
+        let dead = match call.inside.store.dead_letters(call.row.id, DEAD_LETTERS).await?.len() {
+            0 => String::new(),
+            count => format!("\n{count} could not be delivered: /deadletters."),
+        };
         Ok(Outcome::reply(format!(
-            "{}\n{session}\n{doing}\n{live} processes run, {open} results wait to be told, {unsent} messages wait to be sent.",
+            "{}\n{session}{used}\n{doing}\n{live} processes run, {open} results wait to be told, {unsent} messages wait to be sent{unknown}.{dead}",
             call.row.key
         )))
     }
     .boxed()
+}
+
+/// What models used for it; nothing where none did.
+fn used(usage: Usage) -> String {
+    match usage.requests {
+        0 => String::new(),
+        requests => format!(
+            "\n{} tokens read ({} of them from a cache) and {} written, in {requests} requests.",
+            usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens
+        ),
+    }
 }

@@ -10,12 +10,13 @@ use homing_ports::agent::{AboutItem, AgentError, TurnAbout, TurnAnswer};
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{
-    Change, Decision, NewOutgoing, OpenNotification, Role, StoreError, TurnEnd, TurnKind, WindowRow,
+    Change, Decision, NewOutgoing, OpenNotification, Role, Source, StoreError, TurnEnd, TurnKind,
+    WindowRow,
 };
 use homing_watcher::facts::{self, Present, Said};
 use tokio_util::sync::CancellationToken;
 
-use super::messages::explain_failure;
+use super::messages::{Stage, explain_failure, used};
 use super::sending::backoff;
 use super::{About, AnswerTo, Claimed, Conversation, RunningTurn};
 use crate::telling;
@@ -52,7 +53,8 @@ impl Conversation {
         };
         let (mut changes, mut said, mut deliver) = (Vec::new(), Vec::new(), Vec::new());
         let mut again: Option<Timestamp> = None;
-        for open in open.into_iter().filter(|open| !self.is_being_told(open)) {
+        let theirs = |open: &OpenNotification| self.is_being_told(open) || self.is_waited_for(open);
+        for open in open.into_iter().filter(|open| !theirs(open)) {
             let facts = self.facts(&open, &windows);
             match verdict::judge(&facts, &self.inside.settings.verdict) {
                 Verdict::Deliver { window } => deliver.push(Deliverable {
@@ -109,6 +111,14 @@ impl Conversation {
                 .iter()
                 .any(|claimed| claimed.notification == open.notification.id),
             Some(About::Person { .. }) | None => false,
+        }
+    }
+
+    /// A tool waits for this result, and has it then.
+    fn is_waited_for(&self, open: &OpenNotification) -> bool {
+        match open.notification.source {
+            Source::Delegation(id) => self.inside.delegations.is_waited_for(id),
+            Source::Process(_) => false,
         }
     }
 
@@ -234,6 +244,7 @@ impl Conversation {
                 block: texts.block,
                 plain: texts.plain,
             },
+            Stage::quiet(),
         );
         Ok(())
     }
@@ -256,6 +267,7 @@ impl Conversation {
                 block,
                 answer,
             },
+            live: None,
         }
     }
 
@@ -275,7 +287,10 @@ impl Conversation {
         result: &Result<TurnAnswer, AgentError>,
     ) -> Result<(), StoreError> {
         match result {
-            Ok(said) => self.deliver(running, told, block, answer, &said.text).await,
+            Ok(said) => self.deliver(running, told, block, answer, said).await,
+            Err(AgentError::TooLong) if self.is_told_again_shorter() => {
+                self.tell_again_shorter(running).await
+            }
             Err(error) => self.background_failed(running, told, answer, error).await,
         }
     }
@@ -286,7 +301,7 @@ impl Conversation {
         told: &[Claimed],
         block: &str,
         answer: &AnswerTo,
-        text: &str,
+        said_by_agent: &TurnAnswer,
     ) -> Result<(), StoreError> {
         let mut changes = vec![
             Change::RequireGeneration(self.row.generation),
@@ -295,7 +310,7 @@ impl Conversation {
                 end: TurnEnd::Done,
                 error: None,
             },
-            self.append(running, Role::Notification, block.to_owned()),
+            self.append(running, Role::Notification, block.to_owned(), None),
         ];
         for claimed in told {
             changes.push(Change::EnterHistory {
@@ -311,8 +326,10 @@ impl Conversation {
                 false,
             ));
         }
-        if !text.is_empty() {
-            changes.push(self.append(running, Role::Agent, text.to_owned()));
+        changes.extend(used(running.turn, said_by_agent));
+        let (text, data) = (&said_by_agent.text, said_by_agent.data.clone());
+        if !text.is_empty() || data.is_some() {
+            changes.push(self.append(running, Role::Agent, text.clone(), data));
         }
         let said = self.outgoing(
             Some(running.lineage),
@@ -322,6 +339,7 @@ impl Conversation {
             text,
         );
         self.background_not_before = None;
+        self.too_long_in_background = 0;
         self.commit_and_send(changes, said).await
     }
 
@@ -406,13 +424,10 @@ impl Conversation {
 
     /// The running background turn is over, but its lineage is not: what it was to tell waits again, and that is all the reason says.
     pub(super) fn release_claimed(&self, reason: &str) -> Vec<Change> {
-        match self.turn.as_ref().map(|running| &running.about) {
-            Some(About::Background { told, .. }) => told
-                .iter()
-                .map(|claimed| from_claimed(claimed, State::Pending, Some(reason), None, false))
-                .collect(),
-            Some(About::Person { .. }) | None => Vec::new(),
-        }
+        self.turn
+            .as_ref()
+            .map(|running| released(running, reason))
+            .unwrap_or_default()
     }
 
     /// The person has written: what they stopped may be told again. A step of its own, so that a match that is just being told with
@@ -439,13 +454,24 @@ impl Conversation {
     }
 }
 
+/// What this turn was to tell waits again.
+pub(super) fn released(running: &RunningTurn, reason: &str) -> Vec<Change> {
+    match &running.about {
+        About::Background { told, .. } => told
+            .iter()
+            .map(|claimed| from_claimed(claimed, State::Pending, Some(reason), None, false))
+            .collect(),
+        About::Person { .. } => Vec::new(),
+    }
+}
+
 /// A person stopped the turn that told it. This stands in the store, so that a restart does not tell it before their next message.
 pub(super) fn waits_for_person(open: &OpenNotification) -> bool {
     open.notification.state == State::Pending
         && open.notification.reason.as_deref() == Some(STOPPED)
 }
 
-fn earliest(at: &mut Option<Timestamp>, candidate: Timestamp) {
+pub(super) fn earliest(at: &mut Option<Timestamp>, candidate: Timestamp) {
     *at = Some(at.map_or(candidate, |at| at.min(candidate)));
 }
 

@@ -1,25 +1,31 @@
 //! Carrying out a slash command: the command decides, this commits its changes, its answer and the message's end in one step.
 
 use homing_domain::command::{self, Invocation};
-use homing_domain::ids::{LineageId, ProcessId};
+use homing_domain::ids::{InboundId, LineageId, ProcessId};
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{Change, Committed, InboundRow, StoreError, TurnEnd};
 
 use super::background::{CANCELLED, STOPPED};
 use super::compression::Asker;
+use super::together::Written;
 use super::{About, AnswerTo, Conversation, Wake};
 use crate::commands::{self, Call, Effect, Outcome, Running, Step};
 
 impl Conversation {
     pub(super) async fn carry_out(
         &mut self,
-        inbound: InboundRow,
+        written: Written,
         invocation: Invocation,
     ) -> Result<(), StoreError> {
+        let Written {
+            row: inbound,
+            others,
+            ..
+        } = written;
         let Some(command) = commands::find(&invocation.name) else {
             let reply = unknown(&invocation.name);
-            return self.reply(&inbound, Step::reply(reply)).await;
+            return self.reply(&inbound, &others, Step::reply(reply)).await;
         };
         let outcome = {
             let waiting = self
@@ -44,17 +50,20 @@ impl Conversation {
             (command.run)(&call).await?
         };
         match outcome {
-            Outcome::Step(step) => self.reply(&inbound, step).await,
-            Outcome::Compress => self.compress(Asker::Person(Box::new(inbound))).await,
+            Outcome::Step(step) => self.reply(&inbound, &others, step).await,
+            Outcome::Compress => {
+                // Its answer comes later and finishes the first part: the others are handled now.
+                if !others.is_empty() && !self.commit_own(finished(&others)).await? {
+                    return Ok(());
+                }
+                self.compress(Asker::Person(Box::new(inbound))).await
+            }
         }
     }
 
     fn running(&self) -> Option<Running> {
         self.turn.as_ref().map(|running| match running.about {
-            About::Person { inbound, .. } => Running::Foreground {
-                turn: running.turn,
-                inbound,
-            },
+            About::Person { .. } => Running::Foreground { turn: running.turn },
             About::Background { .. } => Running::Background {
                 turn: running.turn,
                 drop: self.drop_claimed(),
@@ -64,21 +73,30 @@ impl Conversation {
         })
     }
 
-    async fn reply(&mut self, inbound: &InboundRow, step: Step) -> Result<(), StoreError> {
+    /// `others` are the further parts of what the person wrote.
+    async fn reply(
+        &mut self,
+        inbound: &InboundRow,
+        others: &[InboundId],
+        step: Step,
+    ) -> Result<(), StoreError> {
+        // A command that turned out to be a message stays where it is in the queue.
+        let is_message = step
+            .changes
+            .iter()
+            .any(|change| matches!(change, Change::RewriteInbound { .. }));
+        let mut handled = match is_message {
+            true => Vec::new(),
+            false => finished(&[inbound.id]),
+        };
+        handled.extend(finished(others));
         let to = AnswerTo {
             origin: inbound.origin.clone(),
             window: inbound.window,
         };
         let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &step.reply);
-        if step.changes.is_empty() {
-            return self
-                .commit_and_send(
-                    vec![Change::FinishInbound {
-                        inbound: inbound.id,
-                    }],
-                    said,
-                )
-                .await;
+        if step.changes.is_empty() && step.effects.is_empty() {
+            return self.commit_and_send(handled, said).await;
         }
         let mut changes = step.changes;
         let closed: Vec<LineageId> = changes
@@ -88,9 +106,7 @@ impl Conversation {
                 _ => None,
             })
             .collect();
-        changes.push(Change::FinishInbound {
-            inbound: inbound.id,
-        });
+        changes.extend(handled);
         changes.extend(said.into_iter().map(Change::Enqueue));
         crash::point("command-before-commit");
         if !closed.is_empty() {
@@ -103,14 +119,8 @@ impl Conversation {
                 "That changed while I was at it ({what}); nothing was done. Please try again."
             );
             let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &text);
-            return self
-                .commit_and_send(
-                    vec![Change::FinishInbound {
-                        inbound: inbound.id,
-                    }],
-                    said,
-                )
-                .await;
+            let handled = [finished(&[inbound.id]), finished(others)].concat();
+            return self.commit_and_send(handled, said).await;
         }
         crash::point("command-after-commit");
         for lineage in closed {
@@ -135,10 +145,22 @@ impl Conversation {
         match effect {
             Effect::CancelTurn => {
                 if let Some(running) = self.turn.take() {
-                    running.cancel.cancel();
+                    self.forget_questions();
+                    self.forget_offers();
+                    running.call_off();
                 }
             }
+            Effect::Answered(approval, answer) => self.question_is_settled(approval, answer),
+            Effect::Queue(inbound) => drop(self.wishes.queue.insert(inbound)),
+            Effect::Steer(inbound) => drop(self.wishes.steer.insert(inbound)),
             Effect::PauseBackground => self.background_waits_for_person = true,
+            Effect::TellAgain {
+                conversation,
+                outbox,
+            } => self
+                .inside
+                .mailboxes
+                .wake(&self.inside, conversation, Wake::TellAgain(outbox)),
             Effect::AbandonCompression => self.abandon_compression().await?,
             Effect::CancelDelegation(delegation) => self.inside.delegations.cancel(delegation),
             Effect::Moved(process) => {
@@ -178,6 +200,12 @@ impl Conversation {
     }
 }
 
+/// Handled, each of them.
+fn finished(messages: &[InboundId]) -> Vec<Change> {
+    let one = |inbound: &InboundId| Change::FinishInbound { inbound: *inbound };
+    messages.iter().map(one).collect()
+}
+
 /// Why a running turn ends before its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndedBy {
@@ -196,8 +224,8 @@ pub(crate) fn end_running(running: &Running, why: EndedBy) -> Vec<Change> {
         error: None,
     };
     match running {
-        Running::Foreground { turn, inbound } => {
-            vec![end(*turn), Change::FinishInbound { inbound: *inbound }]
+        Running::Foreground { turn } => {
+            vec![end(*turn), Change::FinishInboundOf { turn: *turn }]
         }
         Running::Background {
             turn,

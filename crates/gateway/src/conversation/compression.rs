@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use homing_domain::ids::{InboundId, SessionId};
+use homing_domain::ids::{InboundId, SessionId, TurnId};
 use homing_domain::notification::State;
 use homing_domain::session::{Boundary, Current};
 use homing_ports::agent::{AgentError, Summary};
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
-use homing_ports::store::{Change, InboundRow, StoreError};
+use homing_ports::store::{Change, InboundRow, StoreError, TurnEnd, TurnKind, Usage};
 use tokio::sync::oneshot;
 
 use super::messages::explain_failure;
@@ -29,6 +29,13 @@ pub(crate) struct Compressing {
 pub(crate) enum Asker {
     Person(Box<InboundRow>),
     Program(oneshot::Sender<Result<(), String>>),
+    /// A turn on these messages, whose history was too long. They are in the queue again.
+    Turn {
+        messages: Vec<InboundId>,
+        to: Box<AnswerTo>,
+    },
+    /// A background turn, whose history was too long.
+    Nobody,
 }
 
 impl Conversation {
@@ -104,8 +111,9 @@ impl Conversation {
         let outcome = match (self.row.current, result) {
             (Some(current), Ok(summary)) => {
                 let session = self.inside.ids.next::<SessionId>();
-                let changes = vec![
-                    Change::RequireGeneration(self.row.generation),
+                let mut changes = vec![Change::RequireGeneration(self.row.generation)];
+                changes.extend(self.counted(current, summary.usage));
+                changes.extend([
                     Change::Continue {
                         lineage: current.lineage,
                         from: current.session,
@@ -117,7 +125,7 @@ impl Conversation {
                         session,
                         lineage: current.lineage,
                     })),
-                ];
+                ]);
                 crash::point("compress-before-commit");
                 match self.commit_own(changes).await? {
                     true => {
@@ -144,6 +152,28 @@ impl Conversation {
             .map(|compressing| compressing.askers)
             .unwrap_or_default();
         self.answer_all(askers, outcome).await
+    }
+
+    /// What the summary used, as a turn of its own that is over at once.
+    fn counted(&self, current: Current, usage: Usage) -> Vec<Change> {
+        if usage == Usage::default() {
+            return Vec::new();
+        }
+        let turn = self.inside.ids.next::<TurnId>();
+        vec![
+            Change::StartTurn {
+                turn,
+                session: current.session,
+                lineage: current.lineage,
+                kind: TurnKind::Background,
+            },
+            Change::Used { turn, usage },
+            Change::EndTurn {
+                turn,
+                end: TurnEnd::Done,
+                error: None,
+            },
+        ]
     }
 
     /// A boundary ends a compression, also one that still waits for a turn: it must not reach the session that comes next. Programs are told
@@ -174,6 +204,12 @@ impl Conversation {
     ) -> Result<(), StoreError> {
         for asker in askers {
             match asker {
+                Asker::Nobody => {}
+                Asker::Turn { messages, to } => {
+                    if let Err(why) = &outcome {
+                        self.could_not_be_shortened(messages, &to, why).await?;
+                    }
+                }
                 Asker::Program(answer) => {
                     // The asker may have gone.
                     let _gone = answer.send(outcome.clone());

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use homing_domain::command::{self, Parsed};
-use homing_domain::ids::{InboundId, LineageId, MessageId, OutboxId, SessionId, TurnId};
+use homing_domain::ids::{ConversationId, LineageId, MessageId, OutboxId, SessionId, TurnId};
+use homing_domain::origin::AccountName;
 use homing_domain::owner::Owner;
 use homing_domain::session::Current;
 use homing_ports::agent::{
@@ -12,12 +13,17 @@ use homing_ports::agent::{
 use homing_ports::crash;
 use homing_ports::platform::{Extras, OutgoingKind, Rendered};
 use homing_ports::store::{
-    Change, InboundRow, NewMessage, NewOutgoing, Role, StoreError, TurnEnd, TurnKind,
+    Change, NewMessage, NewOutgoing, Role, StoreError, TurnEnd, TurnKind, Usage,
 };
 use homing_tools::{Bound, SessionTools};
 use tokio_util::sync::CancellationToken;
 
+use super::attachments::{self, Expected};
+use super::background::earliest;
+use super::live::{Lease, Live};
+use super::together::{self, Written};
 use super::{About, AnswerTo, Conversation, RunningTurn, Wake};
+use crate::inside::Inside;
 
 /// Waiting messages that are looked at in one step.
 const READ: u32 = 1_000;
@@ -26,34 +32,48 @@ impl Conversation {
     /// Commands are carried out wherever they stand in the queue: `/stop` must not wait for what it stops. Other messages keep their order.
     pub(super) async fn read_messages(&mut self) -> Result<(), StoreError> {
         let waiting = self.inside.store.inbound_waiting(self.id, READ).await?;
+        let queued = waiting.into_iter().filter(|inbound| inbound.turn.is_none());
         let mut first = None;
-        for inbound in waiting.into_iter().filter(|inbound| inbound.turn.is_none()) {
-            match command::parse(&inbound.text, &[]) {
+        let mut plain = Vec::new();
+        self.whole_at = None;
+        for written in together::join(queued) {
+            if let Some(at) = written.whole_at.filter(|at| *at > self.inside.now()) {
+                earliest(&mut self.whole_at, at);
+                first.get_or_insert(None);
+                continue;
+            }
+            match command::parse(&written.row.text, &[]) {
                 Parsed::Command(invocation) => {
                     // A command may have emptied or moved the queue: what was read before it is read again.
-                    if !self.is_compressing_for(inbound.id) {
-                        self.carry_out(inbound, invocation).await?;
+                    if !self.is_compressing_for(written.row.id) {
+                        self.carry_out(written, invocation).await?;
                         return Box::pin(self.read_messages()).await;
                     }
                 }
                 Parsed::ForAnotherBot => {
-                    self.commit_own(vec![Change::FinishInbound {
-                        inbound: inbound.id,
-                    }])
-                    .await?;
+                    let handled = written.parts();
+                    let handled = handled.map(|inbound| Change::FinishInbound { inbound });
+                    self.commit_own(handled.collect()).await?;
                 }
                 Parsed::NotACommand => {
-                    first.get_or_insert(inbound);
+                    if self.answers_question(&written).await? {
+                        return Box::pin(self.read_messages()).await;
+                    }
+                    plain.push(written.clone());
+                    first.get_or_insert(Some(written));
                 }
             }
         }
-        match first {
-            Some(inbound) if self.is_free() => self.start_foreground(inbound).await,
+        match first.flatten() {
+            Some(written) if self.is_free() => self.start_foreground(written).await,
+            Some(_) if self.while_busy(&plain).await? => Box::pin(self.read_messages()).await,
+            // What comes after a message that is not whole yet waits behind it.
             Some(_) | None => Ok(()),
         }
     }
 
-    async fn start_foreground(&mut self, inbound: InboundRow) -> Result<(), StoreError> {
+    async fn start_foreground(&mut self, written: Written) -> Result<(), StoreError> {
+        let inbound = &written.row;
         let turn = self.inside.ids.next::<TurnId>();
         self.release_stopped().await?;
         let mut changes = Vec::with_capacity(5);
@@ -62,11 +82,18 @@ impl Conversation {
             Some(current) => current,
             None => self.first_session(&mut changes),
         };
+        let files = attachments::expected(
+            &self.inside.settings,
+            self.id,
+            inbound.id,
+            inbound.attachments.clone(),
+        );
+        changes.extend(
+            written
+                .parts()
+                .map(|inbound| Change::TakeInbound { inbound, turn }),
+        );
         changes.extend([
-            Change::TakeInbound {
-                inbound: inbound.id,
-                turn,
-            },
             Change::StartTurn {
                 turn,
                 session: current.session,
@@ -82,10 +109,16 @@ impl Conversation {
                     .author
                     .clone()
                     .or_else(|| inbound.origin.user.clone()),
-                text: inbound.text.clone(),
+                text: attachments::mention(&inbound.text, &files),
                 data: None,
             }),
         ]);
+        let before = self.shown_before.get(&inbound.id).cloned();
+        changes.extend(
+            before
+                .clone()
+                .map(|message| Change::Previewed { turn, message }),
+        );
         let moved = self.row.current.is_none();
         if !self.commit_own(changes).await? {
             return Ok(());
@@ -94,31 +127,38 @@ impl Conversation {
             self.row.current = Some(current);
             self.row.generation += 1;
         }
+        self.shown_before.remove(&inbound.id);
         crash::point("message-taken");
         let answer = AnswerTo {
             origin: inbound.origin.clone(),
             window: inbound.window,
         };
+        let cancel = CancellationToken::new();
+        let (stream, live) = Live::begin(&self.inside, self.id, turn, &answer, &cancel, before);
+        let (live, lease) = live.unzip();
         let running = RunningTurn {
             turn,
             session: current.session,
             lineage: current.lineage,
-            cancel: CancellationToken::new(),
+            cancel,
             about: About::Person {
-                inbound: inbound.id,
                 answer: answer.clone(),
             },
+            live,
         };
-        self.run_turn(
-            running,
-            answer,
-            TurnAbout::Person {
-                author: inbound.author,
-                text: inbound.text,
-                quoted: inbound.quoted,
-                files: Vec::new(),
-            },
-        );
+        let Written { row: inbound, .. } = written;
+        let about = TurnAbout::Person {
+            author: inbound.author,
+            text: inbound.text,
+            quoted: inbound.quoted,
+            files: Vec::new(),
+        };
+        let stage = Stage {
+            stream,
+            lease,
+            files,
+        };
+        self.run_turn(running, answer, about, stage);
         Ok(())
     }
 
@@ -140,16 +180,28 @@ impl Conversation {
     }
 
     /// Starts the agent in a task of its own; its end comes back as a wake.
-    pub(super) fn run_turn(&mut self, running: RunningTurn, answer: AnswerTo, about: TurnAbout) {
+    pub(super) fn run_turn(
+        &mut self,
+        running: RunningTurn,
+        answer: AnswerTo,
+        about: TurnAbout,
+        stage: Stage,
+    ) {
+        let Stage {
+            stream,
+            lease,
+            files,
+        } = stage;
+        let account = answer.origin.account_name();
         let (turn, cancel) = (running.turn, running.cancel.clone());
-        let request = TurnRequest {
+        let mut request = TurnRequest {
             turn,
             key: self.row.key.clone(),
             session: running.session,
             window: answer.window,
             model: self.row.model.clone(),
             about,
-            stream: TurnStream::unread(),
+            stream,
         };
         let owner = Owner {
             conversation: self.id,
@@ -165,6 +217,15 @@ impl Conversation {
         inside.counters.add(&inside.counters.turns);
         self.turn = Some(running);
         tokio::spawn(async move {
+            receive(
+                &inside,
+                conversation,
+                &account,
+                &mut request,
+                files,
+                &cancel,
+            )
+            .await;
             let result = match (agent, tools) {
                 (Some(agent), Some(tools)) => ask(agent, request, tools, cancel).await,
                 (None, _) => Err(AgentError::Failed(format!(
@@ -173,6 +234,10 @@ impl Conversation {
                 ))),
                 (_, None) => Err(AgentError::Failed("the gateway is not ready yet".into())),
             };
+            // No preview may come after the answer.
+            if let Some(lease) = lease {
+                lease.end().await;
+            }
             inside
                 .mailboxes
                 .wake(&inside, conversation, Wake::TurnEnded { turn, result });
@@ -207,10 +272,7 @@ impl Conversation {
         };
         crash::point("turn-ended-before-commit");
         let done = match &running.about {
-            About::Person { inbound, answer } => {
-                self.end_foreground(&running, *inbound, answer, result)
-                    .await
-            }
+            About::Person { answer } => self.end_foreground(&running, answer, result).await,
             About::Background {
                 told,
                 block,
@@ -224,16 +286,22 @@ impl Conversation {
         if done.is_err() {
             self.turn = Some(running);
         }
+        self.forget_questions();
+        self.forget_offers();
         done
     }
 
     async fn end_foreground(
         &mut self,
         running: &RunningTurn,
-        inbound: InboundId,
         answer: &AnswerTo,
         result: &Result<TurnAnswer, AgentError>,
     ) -> Result<(), StoreError> {
+        if let Err(AgentError::TooLong) = result
+            && self.begins_again_shorter(running, answer).await?
+        {
+            return Ok(());
+        }
         let (end, error, text) = match result {
             Ok(said) => (TurnEnd::Done, None, said.text.clone()),
             Err(AgentError::Cancelled) => (TurnEnd::Cancelled, None, String::new()),
@@ -254,25 +322,39 @@ impl Conversation {
                 end,
                 error,
             },
-            Change::FinishInbound { inbound },
+            Change::FinishInboundOf { turn: running.turn },
         ];
-        if !text.is_empty() {
-            changes.push(self.append(running, Role::Agent, text.clone()));
+        if let Ok(said) = result {
+            changes.extend(used(running.turn, said));
         }
-        self.commit_and_send(
-            changes,
-            self.outgoing(
-                Some(running.lineage),
-                Some(running.turn),
-                OutgoingKind::Answer,
-                answer,
-                &text,
-            ),
-        )
-        .await
+        let data = result.as_ref().ok().and_then(|said| said.data.clone());
+        if !text.is_empty() || data.is_some() {
+            changes.push(self.append(running, Role::Agent, text.clone(), data));
+        }
+        let said = self.outgoing(
+            Some(running.lineage),
+            Some(running.turn),
+            OutgoingKind::Answer,
+            answer,
+            &text,
+        );
+        let answered = !said.is_empty();
+        let shown = running.live.as_ref().and_then(Live::shown);
+        self.commit_and_send(changes, replacing(shown, said))
+            .await?;
+        if let Some(live) = running.live.clone().filter(|_| !answered) {
+            live.stopped();
+        }
+        Ok(())
     }
 
-    pub(super) fn append(&self, running: &RunningTurn, role: Role, text: String) -> Change {
+    pub(super) fn append(
+        &self,
+        running: &RunningTurn,
+        role: Role,
+        text: String,
+        data: Option<String>,
+    ) -> Change {
         Change::Append(NewMessage {
             id: self.inside.ids.next::<MessageId>(),
             session: running.session,
@@ -280,7 +362,7 @@ impl Conversation {
             role,
             author: None,
             text,
-            data: None,
+            data,
         })
     }
 
@@ -293,6 +375,11 @@ impl Conversation {
         to: &AnswerTo,
         text: &str,
     ) -> Vec<NewOutgoing> {
+        // A turn may be older than a move of its place (OWN-72).
+        let to = AnswerTo {
+            origin: self.inside.moves.follow(to.origin.clone()),
+            window: to.window,
+        };
         let platform = self.inside.directory.platform(&to.origin.account_name());
         let parts = match platform {
             Some(platform) => platform.render(text),
@@ -304,9 +391,9 @@ impl Conversation {
             // An answer to nobody's message anchors to none (public bug 52694).
             OutgoingKind::Background | OutgoingKind::Notice => homing_domain::origin::Origin {
                 anchor: None,
-                ..to.origin.clone()
+                ..to.origin
             },
-            OutgoingKind::Answer | OutgoingKind::Reply => to.origin.clone(),
+            OutgoingKind::Answer | OutgoingKind::Reply => to.origin,
         };
         let part = |Rendered { text, markup }| NewOutgoing {
             id: self.inside.ids.next::<OutboxId>(),
@@ -322,6 +409,76 @@ impl Conversation {
             },
         };
         parts.into_iter().map(part).collect()
+    }
+}
+
+/// What a model used for it, if it used one.
+pub(super) fn used(turn: TurnId, said: &TurnAnswer) -> Option<Change> {
+    let usage = said.usage;
+    (usage != Usage::default()).then_some(Change::Used { turn, usage })
+}
+
+/// What a turn runs with beside its question.
+pub(super) struct Stage {
+    pub stream: TurnStream,
+    /// What people see of it ends with this.
+    pub lease: Option<Lease>,
+    /// To be copied before the agent is asked.
+    pub files: Vec<Expected>,
+}
+
+impl Stage {
+    /// Nobody sees it (OWN-67).
+    pub fn quiet() -> Self {
+        Self {
+            stream: TurnStream::unread(),
+            lease: None,
+            files: Vec::new(),
+        }
+    }
+}
+
+/// The first part of an answer takes the place of what showed it before.
+pub(super) fn replacing(shown: Option<String>, mut said: Vec<NewOutgoing>) -> Vec<NewOutgoing> {
+    if let Some(first) = said.first_mut() {
+        first.extras.replaces = shown;
+    }
+    said
+}
+
+/// Copies the files of a turn's message, and tells the history which are missing.
+async fn receive(
+    inside: &Arc<Inside>,
+    conversation: ConversationId,
+    account: &AccountName,
+    request: &mut TurnRequest,
+    expected: Vec<Expected>,
+    cancel: &CancellationToken,
+) {
+    let TurnAbout::Person { files, .. } = &mut request.about else {
+        return;
+    };
+    if expected.is_empty() {
+        return;
+    }
+    let platform = inside.directory.platform(account);
+    *files = attachments::fetch(inside, platform, &expected, cancel).await;
+    let Some(text) = attachments::missing(&expected, files) else {
+        return;
+    };
+    let note = Change::Append(NewMessage {
+        id: inside.ids.next::<MessageId>(),
+        session: request.session,
+        turn: Some(request.turn),
+        role: Role::System,
+        author: None,
+        text,
+        data: None,
+    });
+    let changes = vec![Change::RequireTurn(request.turn), note];
+    // Unmet if the turn was stopped meanwhile. The agent is told by its request in any case.
+    if let Err(error) = inside.commit(conversation, changes).await {
+        tracing::warn!(turn.id = %request.turn, %error, "the history does not say which files are missing");
     }
 }
 

@@ -10,9 +10,12 @@ use homing_domain::outbox;
 use homing_domain::session::Boundary;
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
-use homing_ports::store::{Change, Committed, Decision, StoreError, TurnEnd, TurnKind, TurnRow};
+use homing_ports::store::{
+    Change, Committed, Decision, InboundRow, StoreError, TurnEnd, TurnKind, TurnRow,
+};
 
 use super::background::waits_for_person;
+use super::messages::replacing;
 use super::sending::LOOKAHEAD;
 use super::{AnswerTo, Conversation};
 
@@ -117,6 +120,8 @@ impl Conversation {
             error: None,
         }];
         let mut said = Vec::new();
+        let mut again = None;
+        changes.extend(self.readable_after(&turn).await?);
         match turn.kind {
             // What it was to tell is released below and judged again.
             TurnKind::Background => {}
@@ -126,38 +131,44 @@ impl Conversation {
                     .store
                     .inbound_waiting(self.id, LOOKAHEAD)
                     .await?;
-                for inbound in waiting
+                // Several where they were one message.
+                let taken: Vec<InboundRow> = waiting
                     .into_iter()
                     .filter(|inbound| inbound.turn == Some(turn.id))
-                {
-                    if turn.tools == 0 && inbound.attempts < TRIES {
-                        changes.push(Change::RequeueInbound {
-                            inbound: inbound.id,
-                        });
-                        continue;
-                    }
-                    changes.push(Change::FinishInbound {
-                        inbound: inbound.id,
-                    });
+                    .collect();
+                let untried = taken.iter().all(|inbound| inbound.attempts < TRIES);
+                if turn.tools == 0 && untried {
+                    let requeued = taken.iter().map(|inbound| inbound.id);
+                    changes.extend(requeued.map(|inbound| Change::RequeueInbound { inbound }));
+                    again = taken.first().map(|inbound| inbound.id);
+                    changes.extend(self.undo_of(turn.id, turn.session, turn.lineage).await?);
+                } else if let Some(first) = taken.into_iter().next() {
+                    changes.push(Change::FinishInboundOf { turn: turn.id });
                     let text = match turn.tools {
                         0 => GAVE_UP,
                         _ => NOT_AGAIN,
                     };
                     let to = AnswerTo {
-                        origin: inbound.origin,
-                        window: inbound.window,
+                        origin: first.origin,
+                        window: first.window,
                     };
-                    said.extend(self.outgoing(
+                    let notice = self.outgoing(
                         Some(turn.lineage),
                         Some(turn.id),
                         OutgoingKind::Answer,
                         &to,
                         text,
-                    ));
+                    );
+                    said = replacing(turn.preview.clone(), notice);
                 }
             }
         }
-        self.commit_and_send(changes, said).await
+        self.commit_and_send(changes, said).await?;
+        // The next turn on it goes on where this one was shown.
+        if let (Some(inbound), Some(preview)) = (again, turn.preview) {
+            self.shown_before.insert(inbound, preview);
+        }
+        Ok(())
     }
 
     /// Claimed by a turn that does not run: pending again, and judged again. What a person stopped goes on waiting for them.

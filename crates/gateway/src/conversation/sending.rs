@@ -14,11 +14,13 @@ use homing_ports::store::{Change, Committed, NewOutgoing, OutboxRow, OutboxState
 
 mod after;
 
-use after::After;
+pub(super) use after::After;
 pub(super) use after::backoff;
 
 use super::{Conversation, Wake};
 
+/// How the reason of a message that landed elsewhere begins (OWN-71).
+pub(super) const MISPLACED: &str = "misplaced: ";
 /// Items read ahead.
 pub(super) const LOOKAHEAD: u32 = 200;
 
@@ -157,6 +159,15 @@ impl Conversation {
         else {
             return Ok(());
         };
+        if let Err(SendError::Moved(to)) = outcome
+            && *to != item.origin.chat
+        {
+            // OWN-72. Before it is settled: if this cannot be stored, the step is tried again as a whole.
+            let account = item.origin.account_name();
+            self.inside
+                .move_chat(&account, &item.origin.chat, to)
+                .await?;
+        }
         let after = After::decide(
             &item,
             attempt,
@@ -188,6 +199,7 @@ impl Conversation {
         self.sending = None;
         self.stale_send = Lineage::Open;
         after.log(&item);
+        self.mind_dead_letters(&item, &after).await;
         match after {
             After::Sent { .. } | After::Dead { .. } | After::Cancelled { .. } => {
                 self.outbox.pop_front();
@@ -201,6 +213,10 @@ impl Conversation {
         if let Some(next) = next {
             let attempt = next.attempt + 1;
             self.start_send(next, attempt);
+        }
+        if matches!(outcome, Err(SendError::Moved(_))) {
+            self.read_again().await?;
+            self.send_next().await?;
         }
         Ok(())
     }
@@ -269,7 +285,7 @@ async fn send(
                 tracing::warn!(%error, "a misplaced message could not be taken back");
             }
             Err(SendError::Refused(format!(
-                "misplaced: it landed in {where_it_landed}"
+                "{MISPLACED}it landed in {where_it_landed}"
             )))
         }
     }

@@ -1,5 +1,7 @@
 //! `homing doctor`: checks this machine and the data folder. Each line says what is so; a line that is not fine says what to do.
 
+mod telegram;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,7 +13,7 @@ use homing_processes::Trees;
 use serde_json::json;
 
 use super::{block_on, print, reader};
-use crate::arguments::Doctor;
+use crate::arguments::{CheckedPlatform, Doctor};
 use crate::data;
 use crate::wiring::tree_limits;
 
@@ -40,6 +42,9 @@ pub fn run(arguments: &Doctor) -> anyhow::Result<ExitCode> {
     findings.extend(arguments.config.as_deref().map(settings));
     findings.push(store(folder));
     findings.push(gateway(folder));
+    if arguments.platform == Some(CheckedPlatform::Telegram) {
+        findings.extend(telegram::look(arguments)?);
+    }
     for finding in &findings {
         let grade = match finding.grade {
             Grade::Fine => "ok",

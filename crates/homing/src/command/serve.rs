@@ -73,6 +73,15 @@ async fn serve(config: Config, started: Instant) -> anyhow::Result<ExitCode> {
         let shutdown = shutdown.clone();
         async move { console.serve(listener, inside, shutdown).await }
     });
+    let telegram = wired.telegram.map(|telegram| {
+        let (inbox, shutdown) = (wired.gateway.inbox(), shutdown.clone());
+        tokio::spawn(async move {
+            // The adapter tells the operator, too; the gateway and the console go on without it.
+            if let Err(error) = telegram.serve(inbox, shutdown).await {
+                tracing::error!(%error, "Telegram is not served any more");
+            }
+        })
+    });
     let control = control::server::listen(
         &folder.path,
         secret,
@@ -89,6 +98,11 @@ async fn serve(config: Config, started: Instant) -> anyhow::Result<ExitCode> {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::error!(%error, "the console broke off"),
         Err(error) => tracing::error!(%error, "the console broke off"),
+    }
+    if let Some(serving) = telegram
+        && let Err(error) = serving.await
+    {
+        tracing::error!(%error, "the Telegram adapter broke off");
     }
     control.await.context("ending the control socket")?;
     wired.store.close().await.context("closing the store")?;

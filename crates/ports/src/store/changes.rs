@@ -97,6 +97,11 @@ pub enum Change {
     RequeueInbound {
         inbound: InboundId,
     },
+    /// A command that turned out to be a message: it stays queued, with this text. Unmet unless it is queued.
+    RewriteInbound {
+        inbound: InboundId,
+        text: String,
+    },
 
     StartTurn {
         turn: TurnId,
@@ -120,7 +125,7 @@ pub enum Change {
         turn: TurnId,
         usage: Usage,
     },
-    /// Unmet if it does not run any more.
+    /// Unmet if it does not run any more. A question that it still asks expires with it.
     EndTurn {
         turn: TurnId,
         end: TurnEnd,

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use homing_domain::ids::{DelegationId, ProcessId, SessionId};
@@ -13,17 +14,23 @@ use homing_ports::agent::{
 };
 use homing_ports::store::{Context, Source};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::words;
 use crate::protocol::{BackgroundTurn, Line};
 
 /// Characters of a text that an answer repeats.
 const REPEATED: usize = 1_500;
+const LINGERS_AT_MOST: Duration = Duration::from_secs(8);
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 pub struct ScriptedAgent {
     slow_background_turns: bool,
     slow_turns: bool,
+    /// What every background turn does.
+    background_call: Option<String>,
     script: Mutex<Script>,
     /// Turns that stay running because they were told to.
     lingering: Mutex<Vec<SessionKey>>,
@@ -55,6 +62,7 @@ impl ScriptedAgent {
     pub fn new(
         slow_background_turns: bool,
         slow_turns: bool,
+        background_call: Option<String>,
         labels: Vec<(ProcessId, String)>,
     ) -> ScriptedAgent {
         let script = Script {
@@ -64,6 +72,7 @@ impl ScriptedAgent {
         ScriptedAgent {
             slow_background_turns,
             slow_turns,
+            background_call,
             script: Mutex::new(script),
             lingering: Mutex::default(),
         }
@@ -167,6 +176,20 @@ impl ScriptedAgent {
         }
     }
 
+    /// What a text asks for takes until the scenario ends it: its turn does not keep anybody waiting.
+    fn lingers_over(&self, text: &str, at: &SessionKey) -> Option<Lingers<'_>> {
+        text.contains("lingers")
+            .then(|| Lingers::new(&self.lingering, at))
+    }
+
+    /// Bounded: a scenario whose turn lingers for good fails by what it expects next.
+    async fn until_nothing_lingers(&self) {
+        let end = Instant::now() + LINGERS_AT_MOST;
+        while self.lingering() > 0 && Instant::now() < end {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
     async fn delegated(
         &self,
         delegation: DelegationId,
@@ -195,6 +218,7 @@ impl ScriptedAgent {
         request: &TurnRequest,
         items: &[AboutItem],
         plain: &str,
+        tools: &Arc<dyn Toolbox>,
         cancel: &CancellationToken,
     ) -> Result<TurnAnswer, AgentError> {
         let about = items.iter().map(|item| source(item.source)).collect();
@@ -207,6 +231,11 @@ impl ScriptedAgent {
         super::say(&Line::Turn(report)).map_err(|error| AgentError::Failed(error.to_string()))?;
         if self.slow_background_turns {
             return self.never_end(&request.key, cancel).await;
+        }
+        if let Some(call) = &self.background_call
+            && let Some(done) = words::obey(call, tools, cancel).await
+        {
+            return done;
         }
         let names: Vec<String> = items.iter().map(|item| self.named(item.source)).collect();
         let text = format!("About {}:\n{}", names.join(", "), cut(plain));
@@ -282,18 +311,38 @@ impl Agent for ScriptedAgent {
     ) -> Result<TurnAnswer, AgentError> {
         match &request.about {
             TurnAbout::Person { text, .. } => {
+                let mut meanwhile = String::new();
                 if self.is_to_be_held(&request.key, text) {
-                    self.stay(&request.key, tools, &cancel).await?;
+                    self.stay(&request.key, Arc::clone(&tools), &cancel).await?;
+                    meanwhile = words::meanwhile(&tools).await?;
                 } else if self.slow_turns {
                     return self.never_end(&request.key, &cancel).await;
                 }
-                Ok(TurnAnswer::from(format!("You said: {}", cut(text))))
+                if text == "until nothing lingers" {
+                    self.until_nothing_lingers().await;
+                }
+                let _lingers = self.lingers_over(text, &request.key);
+                if let Some(done) = words::obey(text, &tools, &cancel).await {
+                    return done;
+                }
+                let model = request
+                    .model
+                    .map_or_else(String::new, |model| format!(" ({model})"));
+                Ok(TurnAnswer::from(format!(
+                    "You said: {}{meanwhile}{model}",
+                    cut(text)
+                )))
             }
-            TurnAbout::Delegated { delegation, .. } => {
-                self.delegated(*delegation, tools, &cancel).await
+            TurnAbout::Delegated { delegation, task } => {
+                let _lingers = self.lingers_over(task, &request.key);
+                match words::obey(task, &tools, &cancel).await {
+                    Some(done) => done,
+                    None => self.delegated(*delegation, tools, &cancel).await,
+                }
             }
             TurnAbout::Background { items, plain, .. } => {
-                self.background(&request, items, plain, &cancel).await
+                self.background(&request, items, plain, &tools, &cancel)
+                    .await
             }
         }
     }
@@ -304,6 +353,26 @@ impl Agent for ScriptedAgent {
         context: &Context,
     ) -> Result<Summary, AgentError> {
         let messages = context.messages.len();
-        Ok(Summary::from(format!("{messages} messages of {session}")))
+        // Told to keep something, it keeps everything from there on word for word.
+        let kept_from = context
+            .messages
+            .iter()
+            .find(|message| message.text == "keep from here")
+            .map(|message| message.id);
+        if context
+            .messages
+            .iter()
+            .any(|message| message.text == "no summary of this")
+        {
+            return Err(AgentError::Failed("it cannot be summarized".into()));
+        }
+        Ok(Summary {
+            kept_from,
+            ..Summary::from(format!("{messages} messages of {session}"))
+        })
+    }
+
+    fn models(&self) -> Vec<String> {
+        ["large", "small"].map(str::to_owned).to_vec()
     }
 }

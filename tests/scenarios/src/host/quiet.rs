@@ -98,13 +98,17 @@ impl Host {
             let is_down = down.contains(&platform.account().into());
             platform.connected() == is_down
         });
-        unsettled
-            .map(|platform| {
-                format!(
-                    "the adapter of {} not aware of its platform",
-                    platform.account()
-                )
-            })
+        let simulated = unsettled.map(|platform| platform.account());
+        let unconnected = self.bots.iter().filter(|bot| {
+            let is_down = down.contains(&bot.account().into());
+            if is_down {
+                bot.note_down();
+            }
+            !is_down && !bot.connected()
+        });
+        simulated
+            .chain(unconnected.map(|bot| bot.account()))
+            .map(|account| format!("the adapter of {account} not aware of its platform"))
             .collect()
     }
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use homing_domain::key::KeyError;
+use homing_domain::key::{KeyError, SessionKey};
 use homing_domain::verdict::{AfterAutoReset, Unaddressed, WhenAway};
-use homing_gateway::{AutoReset, OnReset, Settings};
+use homing_gateway::{AutoReset, Busy, OnReset, Settings};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 
@@ -26,6 +26,8 @@ pub struct Configured {
     pub slow_background_turns: bool,
     /// Turns of people that never end by themselves, whichever gateway runs them.
     pub slow_turns: bool,
+    /// What every background turn does instead of telling.
+    pub background_call: Option<String>,
     /// Kills that the supervisors do not take, of each gateway.
     pub refused_kills: u32,
     pub per_user_in_groups: Option<bool>,
@@ -42,6 +44,7 @@ impl Config {
             gateway: base,
             slow_background_turns: false,
             slow_turns: false,
+            background_call: None,
             refused_kills: 0,
             per_user_in_groups: None,
             per_user_in_threads: None,
@@ -50,6 +53,15 @@ impl Config {
             set(&mut all, name, value).map_err(|problem| format!("`{name}`: {problem}"))?;
         }
         Ok(all)
+    }
+
+    /// The same settings, with the home conversation where `to` says.
+    pub fn rename_home(&mut self, to: impl FnOnce(&SessionKey) -> SessionKey) {
+        if let Some(home) = self.values.get_mut("notifications.home")
+            && let Some(key) = home.as_str().and_then(|text| text.parse().ok())
+        {
+            *home = Value::String(to(&key).to_string());
+        }
     }
 
     /// As JSON, to hand it to another process.
@@ -119,6 +131,21 @@ fn set(all: &mut Configured, name: &str, value: &Value) -> Result<(), String> {
         }
         "sessions.per_user_in_threads" | "keys.per_user_in_threads" | "per_user_in_threads" => {
             all.per_user_in_threads = Some(yes_or_no(value)?)
+        }
+        "sessions.busy" => {
+            let words = [
+                ("queue", Busy::Queue),
+                ("steer", Busy::Steer),
+                ("interrupt", Busy::Interrupt),
+            ];
+            gateway.busy = word(value, &words)?;
+        }
+        "sessions.approve_within" => gateway.approve_within = span_of(value)?,
+        "test.background_call" => {
+            let call = value
+                .as_str()
+                .ok_or_else(|| format!("{value} is not a text"))?;
+            all.background_call = Some(call.to_owned());
         }
         "test.slow_turns" => all.slow_turns = yes_or_no(value)?,
         "test.refused_kills" => {

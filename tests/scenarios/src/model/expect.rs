@@ -62,6 +62,12 @@ impl PostKind {
 pub struct ExpectedAnswers {
     pub at: SessionKey,
     pub count: usize,
+    /// Texts that are in what was answered there.
+    #[serde(default)]
+    pub has: Vec<String>,
+    /// Texts that are in none of it.
+    #[serde(default)]
+    pub lacks: Vec<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

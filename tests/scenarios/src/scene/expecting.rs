@@ -1,16 +1,15 @@
 //! The facts that an `expect` step is compared with.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 
 use homing_domain::ids::ProcessId;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{Queries as _, Source};
-use homing_simulators::Sent;
 
 use super::{Failure, Scene, Seen};
 use crate::compare::{self, SeenPost, SeenState, SeenTurn};
 use crate::model::{Expect, PostKind};
+use crate::platforms::Posted;
 use crate::protocol::{Answer, Request};
 
 impl Scene {
@@ -19,12 +18,14 @@ impl Scene {
             .await
             .map_err(|why| format!("expected {why}"))?;
         let now = Seen {
-            sent: self.platforms.sent_count(),
-            turns: self.turn_count(),
+            sent: self.platforms.mark(),
+            turns: self.told.turn_count(),
         };
         let seen = std::mem::replace(&mut self.seen, now);
-        let sent = self.platforms.sent_since(seen.sent);
+        let sent = self.platforms.posted_since(seen.sent, &self.told.handed());
         let mut differences = Vec::new();
+        differences.extend(unasked(&sent));
+        differences.extend(self.platforms.problems());
         if let Some(turns) = &expect.turns {
             differences.extend(compare::turns(
                 turns,
@@ -41,7 +42,13 @@ impl Scene {
             differences.extend(compare::posts(&posts, &self.posts(&sent)));
         }
         if let Some(answers) = &expect.answers {
-            differences.extend(compare::answers(answers, &self.answers(&sent)));
+            let seen = self.answers(&sent);
+            let counts = seen
+                .iter()
+                .map(|(at, texts)| (at.clone(), texts.len()))
+                .collect();
+            differences.extend(compare::answers(answers, &counts));
+            differences.extend(compare::answered(answers, &seen));
         }
         if let Some(states) = &expect.states {
             let seen = self
@@ -76,23 +83,23 @@ impl Scene {
     }
 
     fn turns_since(&self, index: usize) -> Vec<SeenTurn> {
-        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = turns.iter().skip(index).map(|turn| SeenTurn {
-            at: turn.at.clone(),
+        let turns = self.told.turns_since(index).into_iter();
+        let seen = turns.map(|turn| SeenTurn {
+            at: turn.at,
             session: turn.session,
             about: turn.about.iter().map(|id| self.name_of(id)).collect(),
         });
         seen.collect()
     }
 
-    fn posts(&self, sent: &[Sent]) -> Vec<SeenPost> {
+    fn posts(&self, sent: &[Posted]) -> Vec<SeenPost> {
         let posts = sent.iter().filter_map(|sent| {
-            let kind = match sent.kind {
+            let kind = match sent.kind? {
                 OutgoingKind::Background => PostKind::Answer,
                 OutgoingKind::Notice => PostKind::Notice,
                 OutgoingKind::Answer | OutgoingKind::Reply => return None,
             };
-            let window = sent.body.window.map(|id| {
+            let window = sent.window.map(|id| {
                 let label = self
                     .windows
                     .iter()
@@ -101,41 +108,40 @@ impl Scene {
                 label.unwrap_or_else(|| id.to_string())
             });
             Some(SeenPost {
-                at: sent.origin().key(self.plan.keys),
+                at: sent.origin.key(self.plan.keys),
                 kind,
                 window,
-                text: sent.body.text.clone(),
+                text: sent.text.clone(),
             })
         });
         posts.collect()
     }
 
-    fn answers(&self, sent: &[Sent]) -> BTreeMap<String, usize> {
-        let mut counts = BTreeMap::new();
+    fn answers(&self, sent: &[Posted]) -> BTreeMap<String, Vec<String>> {
+        let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for sent in sent
             .iter()
-            .filter(|sent| matches!(sent.kind, OutgoingKind::Answer | OutgoingKind::Reply))
+            .filter(|sent| matches!(sent.kind, Some(OutgoingKind::Answer | OutgoingKind::Reply)))
         {
-            *counts
-                .entry(sent.origin().key(self.plan.keys).to_string())
-                .or_default() += 1;
+            let at = sent.origin.key(self.plan.keys).to_string();
+            texts.entry(at).or_default().push(sent.text.clone());
         }
-        counts
+        texts
     }
 
     /// What the last command was answered, parts joined.
     fn reply(&self) -> String {
-        let Some((at, index)) = &self.last_command else {
+        let Some((at, mark)) = &self.last_command else {
             return String::new();
         };
         let replies = self
             .platforms
-            .sent_since(*index)
+            .posted_since(*mark, &self.told.handed())
             .into_iter()
             .filter(|sent| {
-                sent.kind == OutgoingKind::Reply && sent.origin().key(self.plan.keys) == *at
+                sent.kind == Some(OutgoingKind::Reply) && sent.origin.key(self.plan.keys) == *at
             });
-        let texts: Vec<String> = replies.map(|sent| sent.body.text).collect();
+        let texts: Vec<String> = replies.map(|sent| sent.text).collect();
         texts.join("\n")
     }
 
@@ -185,4 +191,17 @@ impl Scene {
             other => Err(format!("what is alive, seen {other:?}")),
         }
     }
+}
+
+/// Messages that a platform has and that nobody in the gateway sent.
+fn unasked(sent: &[Posted]) -> Vec<String> {
+    let unasked = sent.iter().filter(|sent| sent.kind.is_none());
+    unasked
+        .map(|sent| {
+            format!(
+                "expected no message of the adapter's own, seen {:?}",
+                sent.text
+            )
+        })
+        .collect()
 }

@@ -2,15 +2,13 @@
 
 use homing_domain::ids::DelegationId;
 use homing_domain::key::SessionKey;
-use homing_domain::origin::{AccountName, Origin};
 use homing_ports::store::Queries as _;
-use homing_simulators::{Place, Post, Which};
 
 use super::{Failure, Scene};
 use crate::keys;
 use crate::model::{
     AutoReset, Command, Compress, Delegate, Exit, Finish, GatewayIs, HowToEnd, Label, Message,
-    Output, Platform, PlatformIs, Spawn, Step, StoreIs, Tool, ToolOp, Window,
+    Output, Platform, Spawn, Step, StoreIs, Tool, ToolOp, Window,
 };
 use crate::protocol::{Answer, Call, Request, Written};
 use crate::steer::Order;
@@ -39,7 +37,7 @@ impl Scene {
             Step::Compress(compress) => self.compress(compress).await,
             Step::AutoReset(reset) => self.auto_reset(reset).await,
             Step::Window(window) => self.window(window).await,
-            Step::Platform(platform) => self.platform(platform),
+            Step::Platform(platform) => self.platform(platform).await,
             Step::Store(store) => self.fail_store(store.is).await,
             Step::Clock(clock) => self.advance(clock.advance).await,
         };
@@ -48,10 +46,10 @@ impl Scene {
     }
 
     async fn message(&mut self, number: usize, message: &Message) -> Result<(), Failure> {
-        let text = message
-            .text
-            .clone()
-            .unwrap_or_else(|| format!("message of step {number}"));
+        let text = message.text.clone().map_or_else(
+            || format!("message of step {number}"),
+            |text| self.filled(&text),
+        );
         let held = message.hold.then(|| message.at.clone());
         if let Some(at) = held.clone() {
             self.ask(Request::Hold {
@@ -66,7 +64,7 @@ impl Scene {
     }
 
     fn command(&mut self, command: &Command) -> Result<(), Failure> {
-        self.last_command = Some((command.at.clone(), self.platforms.sent_count()));
+        self.last_command = Some((command.at.clone(), self.platforms.mark()));
         self.write(
             &command.at,
             command.user.as_deref(),
@@ -76,9 +74,7 @@ impl Scene {
 
     fn write(&self, at: &SessionKey, user: Option<&str>, text: String) -> Result<(), Failure> {
         let origin = keys::origin(at, user, self.plan.keys)?;
-        self.platforms
-            .post(&origin.account_name(), Post::new(&origin, text));
-        Ok(())
+        self.platforms.post(&origin, &text)
     }
 
     async fn label(&mut self, label: &Label) -> Result<(), Failure> {
@@ -264,43 +260,11 @@ impl Scene {
             .map_err(|why| format!("the window to obey, seen {why}"))
     }
 
-    fn platform(&self, platform: &Platform) -> Result<(), Failure> {
-        let targets: Vec<Which> = match platform.name.split_once('@') {
-            None => vec![Which::Platform(platform.name.clone())],
-            Some(_) => self
-                .plan
-                .accounts_called(&platform.name)
-                .cloned()
-                .map(Which::Account)
-                .collect(),
-        };
-        match &platform.is {
-            PlatformIs::Down => targets
-                .into_iter()
-                .for_each(|which| self.platforms.down(which)),
-            PlatformIs::Up => self.up(&platform.name, &targets),
-            PlatformIs::Gone(key) => {
-                let account: AccountName = Origin::from_key(key).account_name();
-                self.platforms.gone(Place {
-                    account,
-                    chat: key.chat.clone(),
-                    thread: key.thread.clone(),
-                });
-            }
-            PlatformIs::Slow(span) => targets
-                .into_iter()
-                .take(1)
-                .for_each(|which| self.platforms.slow_next(which, *span)),
-        }
-        Ok(())
-    }
-
-    /// A platform that comes up brings all its accounts up, however they went down.
-    fn up(&self, name: &str, targets: &[Which]) {
-        targets.iter().for_each(|which| self.platforms.up(which));
-        self.plan
-            .accounts_called(name)
-            .for_each(|account| self.platforms.up(&Which::Account(account.clone())));
+    async fn platform(&mut self, platform: &Platform) -> Result<(), Failure> {
+        self.platforms
+            .change(platform, &self.plan)
+            .await
+            .map_err(|error| format!("{} changed, seen {error:#}", platform.name))
     }
 
     async fn fail_store(&mut self, is: StoreIs) -> Result<(), Failure> {
@@ -314,6 +278,7 @@ impl Scene {
     }
 
     async fn advance(&mut self, by: std::time::Duration) -> Result<(), Failure> {
+        self.platforms.time_passes(by).await;
         if self.gateway.is_none() {
             self.clock_ahead += by;
             return Ok(());

@@ -365,7 +365,12 @@ impl Server {
 impl Server {
     /// Everything bots sent, in order, as it is now.
     pub fn sent(&self) -> Vec<Sent> {
-        self.shared.world().sent()
+        self.sent_since(0)
+    }
+
+    /// What bots sent after the first so many messages.
+    pub fn sent_since(&self, index: usize) -> Vec<Sent> {
+        self.shared.world().sent_since(index)
     }
 
     /// What bots sent to a place, in order; deleted messages are left out.

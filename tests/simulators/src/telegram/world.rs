@@ -252,9 +252,9 @@ impl World {
         });
     }
 
-    /// Everything bots sent, as it is now.
-    pub fn sent(&self) -> Vec<Sent> {
-        let known = self.log.sent.iter();
+    /// What bots sent after the first so many messages, as it is now.
+    pub fn sent_since(&self, index: usize) -> Vec<Sent> {
+        let known = self.log.sent.iter().skip(index);
         known.filter_map(|key| self.sent_as_it_is(key)).collect()
     }
 

@@ -10,8 +10,11 @@ use homing_ports::store::{Change, OutboxRow, OutboxState};
 
 use crate::Settings;
 
+/// Attempts of which a moved place makes another one without a pause.
+const MOVES_AT_ONCE: u32 = 3;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum After {
+pub(in crate::conversation) enum After {
     Sent {
         message: Option<String>,
     },
@@ -43,7 +46,11 @@ impl After {
         let (what, wait) = match outcome {
             Ok(_) => (Attempt::Accepted, None),
             Err(SendError::RateLimited(wait)) => (Attempt::NotSent, Some(*wait)),
-            Err(SendError::Moved(_)) => (Attempt::NotSent, Some(Duration::ZERO)),
+            // At once, unless the platform sends us in circles.
+            Err(SendError::Moved(_)) => (
+                Attempt::NotSent,
+                (attempt <= MOVES_AT_ONCE).then_some(Duration::ZERO),
+            ),
             Err(SendError::Away(_) | SendError::Temporary(_)) => (Attempt::NotSent, None),
             Err(SendError::Uncertain(_)) => (Attempt::Unknown, None),
             Err(SendError::Refused(_) | SendError::Closed(_)) => (Attempt::Refused, None),
@@ -215,9 +222,16 @@ mod tests {
             open(Err(SendError::Uncertain(why()))),
             After::Uncertain { .. }
         ));
+        for for_good in [SendError::Refused(why()), SendError::Closed(why())] {
+            assert!(matches!(open(Err(for_good)), After::Dead { .. }));
+        }
+        // OWN-72
         assert!(matches!(
-            open(Err(SendError::Refused(why()))),
-            After::Dead { .. }
+            open(Err(SendError::Moved("-200".into()))),
+            After::Again {
+                not_before: Timestamp(1_000),
+                ..
+            }
         ));
     }
 

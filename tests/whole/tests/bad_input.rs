@@ -1,9 +1,7 @@
 //! Bad input: what is wrong, where, and the way out. Nothing panics, nothing is lost.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod gateway;
-
-use gateway::{Running, TestFolder, homing};
+use homing_whole::{Running, TestFolder, homing};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,5 +1,10 @@
-//! A real gateway in a folder of its own, and a person at its console.
-#![allow(dead_code, reason = "every test file uses a part of it")]
+//! The real program in a folder of its own, a person at its console, and the simulators it is pointed at.
+//!
+//! **Invariant:** what is played is the program as cargo builds it now; nothing here reaches inside.
+//! **Absent on purpose:** anything that a person or a platform could not do.
+#![allow(clippy::unwrap_used, reason = "a test ends where its harness fails")]
+
+use std::sync::OnceLock;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,8 +17,25 @@ use tokio::process::{Child, ChildStdout, Command};
 /// How long anything is waited for. Not a measure: only the end of hope.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The program under test, which cargo builds together with the tests: beside their own folder.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let here = std::env::current_exe().unwrap();
+        // target/debug/deps/TEST → target/debug/whole
+        here.ancestors().nth(2).unwrap().join("whole")
+    })
+}
+
+#[derive(Debug)]
 pub struct TestFolder {
     folder: tempfile::TempDir,
+}
+
+impl Default for TestFolder {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl TestFolder {
@@ -24,6 +46,34 @@ impl TestFolder {
     }
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+    /// Writes settings, and gives the arguments that use them.
+    pub fn settings(&self, text: &str) -> [String; 2] {
+        let path = self.folder.path().join("homing.toml");
+        std::fs::write(&path, text).unwrap();
+        ["--config".into(), path.display().to_string()]
+    }
+    /// A file that only we can read.
+    pub fn secret(&self, name: &str, text: &str) -> PathBuf {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let path = self.folder.path().join(name);
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&path)
+            .unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        path
+    }
+    /// What gateways wrote to standard error so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+    fn log_path(&self) -> PathBuf {
+        self.folder.path().join("log")
     }
     pub fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")
@@ -62,6 +112,7 @@ fn live_supervisors(data: &Path) -> Vec<String> {
         .collect()
 }
 
+#[derive(Debug)]
 pub struct Output {
     pub code: Option<i32>,
     pub out: String,
@@ -83,7 +134,7 @@ impl Output {
 pub fn homing(folder: &TestFolder, arguments: &[&str]) -> Output {
     let (command, rest) = arguments.split_first().unwrap();
     let data = folder.data();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_homing"))
+    let output = std::process::Command::new(binary())
         .arg(command)
         .arg("--data")
         .arg(data)
@@ -99,9 +150,11 @@ pub fn homing(folder: &TestFolder, arguments: &[&str]) -> Output {
     }
 }
 
+#[derive(Debug)]
 pub struct Running {
     child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    /// Held open: a program that says something must find a reader.
+    _lines: Lines<BufReader<ChildStdout>>,
     pub base: String,
     cookie: String,
     client: reqwest::Client,
@@ -113,13 +166,19 @@ impl Running {
     }
 
     pub async fn start_with(folder: &TestFolder, arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_homing"))
+        let log = std::fs::File::options()
+            .append(true)
+            .create(true)
+            .open(folder.log_path())
+            .unwrap();
+        let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.data())
             .args(arguments)
             .current_dir(folder.workspace())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(log)
             .kill_on_drop(true)
             .spawn()
             .unwrap();
@@ -151,7 +210,7 @@ impl Running {
             .to_owned();
         Self {
             child,
-            lines,
+            _lines: lines,
             base,
             cookie,
             client,
@@ -199,6 +258,13 @@ impl Running {
             )
             .await;
         assert!((200..300).contains(&status), "{status}: {body}");
+    }
+
+    /// The fields of the messages of a thread, oldest first.
+    pub async fn messages(&self, thread: &str) -> Vec<Value> {
+        let path = format!("/api/v1/conversations/{thread}/messages?limit=200");
+        let messages = self.get(&path).await;
+        messages["messages"].as_array().expect("messages").clone()
     }
 
     pub async fn texts(&self, thread: &str) -> Vec<String> {

@@ -1,9 +1,7 @@
 //! The real binary, over HTTP and the command line, as a person uses it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod gateway;
-
-use gateway::{Running, TestFolder, homing};
+use homing_whole::{Running, TestFolder, homing};
 
 /// The main job: two threads, one result comes home, the other is dropped after `/new`, and anyone can see why (OWN-30, 31, 43).
 #[tokio::test]
@@ -95,7 +93,7 @@ async fn stop_works_at_once_while_a_command_runs() {
     let running = Running::start(&folder).await;
     let thread = running.thread("long");
     running.say(&thread, "!echo begun > begun; sleep 600").await;
-    gateway::until("the command runs", async || {
+    homing_whole::until("the command runs", async || {
         folder.workspace().join("begun").exists()
     })
     .await;
@@ -103,7 +101,7 @@ async fn stop_works_at_once_while_a_command_runs() {
     running.wait_for_text(&thread, "sleep 600").await;
     running.say(&thread, "/stop").await;
     running.wait_for_text(&thread, "Stopped.").await;
-    gateway::until("it is stopped", async || {
+    homing_whole::until("it is stopped", async || {
         !homing(&folder, &["ps", "--live"])
             .ok()
             .contains("sleep 600")
@@ -141,7 +139,7 @@ async fn a_program_acts_for_its_owner_only() {
     let (mine, other) = (running.thread("mine"), running.thread("other"));
     running.say(&other, "!bg sleep 600").await;
     let foreign = process_in(&running.wait_for_text(&other, "Started prc_").await);
-    let binary = env!("CARGO_BIN_EXE_homing");
+    let binary = homing_whole::binary().display();
     running
         .say(&mine, &format!("!{binary} kill {foreign}"))
         .await;

@@ -1,0 +1,131 @@
+//! The agent: its models, what is known of each, and the port.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use homing_domain::ids::SessionId;
+use homing_ports::agent::{Agent, AgentError, Summary, Toolbox, TurnAnswer, TurnRequest};
+use homing_ports::store::{self, Context};
+use tokio_util::sync::CancellationToken;
+
+use super::client::{ChatError, Client, Usage};
+use super::room::{Known, Room};
+use super::settings::{AgentSettings, SettingsError};
+use super::summary;
+use super::turn::Turn;
+
+/// Any number of turns may run at the same time.
+#[derive(Debug)]
+pub struct OpenAiAgent {
+    settings: AgentSettings,
+    /// The profile's own first.
+    models: Vec<Model>,
+}
+
+/// A model to ask, with those that stand in for it.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub name: String,
+    pub client: Client,
+    known: Mutex<Known>,
+}
+
+impl OpenAiAgent {
+    pub fn new(settings: AgentSettings) -> Result<OpenAiAgent, SettingsError> {
+        settings.check()?;
+        let client = Client::new(settings.client.clone())?;
+        let mut models: Vec<Model> = Vec::new();
+        let names = std::iter::once(&settings.client.model).chain(&settings.client.fallback_models);
+        for name in names {
+            if models.iter().all(|model| model.name != *name) {
+                models.push(Model {
+                    name: name.clone(),
+                    client: client.for_model(name),
+                    known: Mutex::default(),
+                });
+            }
+        }
+        Ok(OpenAiAgent { settings, models })
+    }
+
+    fn model(&self, chosen: Option<&str>) -> Result<&Model, AgentError> {
+        let is_it = |model: &&Model| chosen.is_none_or(|chosen| model.name == chosen);
+        self.models.iter().find(is_it).ok_or_else(|| {
+            let (chosen, names) = (chosen.unwrap_or_default(), self.models().join(", "));
+            AgentError::Model {
+                plain: format!("There is no model {chosen} here; choose one of {names} with /model."),
+                detail: format!(
+                    "a conversation has chosen the model {chosen:?}, which is neither `model` nor in `fallback_models`: {names}"
+                ),
+            }
+        })
+    }
+}
+
+#[async_trait]
+impl Agent for OpenAiAgent {
+    async fn turn(
+        &self,
+        request: TurnRequest,
+        tools: Arc<dyn Toolbox>,
+        cancel: CancellationToken,
+    ) -> Result<TurnAnswer, AgentError> {
+        let model = self.model(request.model.as_deref())?;
+        let turn = async {
+            let turn = Turn::begin(&self.settings, model, request, tools, cancel.clone()).await?;
+            turn.run().await
+        };
+        // Boxed: a turn's future is large, and the caller's would hold it.
+        let answer = Box::pin(turn).await;
+        // Whatever it failed with then, it failed because it was cancelled.
+        match cancel.is_cancelled() {
+            true => Err(AgentError::Cancelled),
+            false => answer,
+        }
+    }
+
+    async fn summarize(&self, _: SessionId, context: &Context) -> Result<Summary, AgentError> {
+        let model = self.model(None)?;
+        summary::summarize(&self.settings, model, context).await
+    }
+
+    fn models(&self) -> Vec<String> {
+        self.models.iter().map(|model| model.name.clone()).collect()
+    }
+}
+
+impl Model {
+    /// Nothing is awaited while it is held; after a panic elsewhere what is known is as good as before.
+    pub fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn room(&self, settings: &AgentSettings) -> Room {
+        Room::of(
+            settings.context_tokens,
+            settings.output_tokens,
+            &self.known(),
+        )
+    }
+}
+
+/// What one answer used. One whose server does not count is an answer still.
+pub(crate) fn used(usage: Option<Usage>) -> store::Usage {
+    let usage = usage.unwrap_or_default();
+    store::Usage {
+        requests: 1,
+        prompt_tokens: usage.prompt,
+        cached_tokens: usage.cached.unwrap_or(0),
+        completion_tokens: usage.completion,
+    }
+}
+
+pub(crate) fn failed(error: &ChatError) -> AgentError {
+    match error {
+        ChatError::Cancelled => AgentError::Cancelled,
+        error => AgentError::Model {
+            plain: error.plain(),
+            detail: error.full(),
+        },
+    }
+}

@@ -1,0 +1,179 @@
+//! Compression: what is worth keeping of a history, in the model's words.
+//!
+//! The beginning of the conversation is kept word for word in the summary, its end beside it; what lies between is told by the model, in pieces where it is
+//! longer than the model holds, and the pieces are made one. A summary from before is the first thing of the next.
+//!
+//! **Invariant:** a summary is whole or an error. What is kept word for word begins where no call is parted from its result.
+
+mod text;
+
+use homing_ports::agent::{AgentError, Summary};
+use homing_ports::store::{Context, MessageRow, Usage};
+use tokio_util::sync::CancellationToken;
+
+use super::agent::{Model, failed, used};
+use super::client::{
+    ChatError, ChatMessage, ChatRequest, Completion, Finish, estimate_request, estimate_tokens,
+};
+use super::plan::{self, Cut};
+use super::settings::AgentSettings;
+use super::text::{parts, shortened};
+use text::{Earlier, Head};
+
+/// A server that counts otherwise than we thought is asked with half as much, so many times.
+const HALVINGS: u32 = 3;
+/// What a piece is for, around it.
+const AROUND: u64 = 600;
+/// A model that answers longer than it may is shortened to so many bytes for each token that it may.
+const BYTES_PER_TOKEN: usize = 8;
+
+pub(crate) async fn summarize(
+    settings: &AgentSettings,
+    model: &Model,
+    context: &Context,
+) -> Result<Summary, AgentError> {
+    let rows = &context.messages;
+    let window = model.room(settings).window;
+    let Cut(cut) =
+        plan::cut(rows, window).map_err(|nothing| AgentError::Failed(nothing.to_string()))?;
+    let (old, kept) = rows.split_at(cut);
+    let mut work = Work {
+        settings,
+        model,
+        usage: Usage::default(),
+        halvings: 0,
+    };
+    let (head, told) = told(context.summary.as_deref(), old);
+    let since = loop {
+        match work.all_of(&told).await {
+            Ok(since) => break since,
+            Err(Trouble::TooLong(_)) if work.halvings < HALVINGS => work.halvings += 1,
+            Err(Trouble::TooLong(error)) => return Err(failed(&error)),
+            Err(Trouble::Other(error)) => return Err(error),
+        }
+    };
+    Ok(Summary {
+        text: text::summary(&head, &since),
+        kept_from: kept.first().map(|row| row.id),
+        usage: work.usage,
+    })
+}
+
+/// The beginning, and the text that is to be summarized.
+fn told(summary: Option<&str>, old: &[MessageRow]) -> (Head, String) {
+    match summary {
+        Some(summary) => {
+            let Earlier { head, since } = Earlier::read(summary);
+            let before = format!("Summary of what came before:\n{since}\n\n");
+            (head, before + &text::transcript(old))
+        }
+        None => (Head::of(old), text::transcript(old)),
+    }
+}
+
+/// Asking for summaries, and counting.
+struct Work<'a> {
+    settings: &'a AgentSettings,
+    model: &'a Model,
+    usage: Usage,
+    halvings: u32,
+}
+
+enum Trouble {
+    TooLong(ChatError),
+    Other(AgentError),
+}
+
+impl Work<'_> {
+    /// Pieces, and then their summaries as one text, until there is one piece.
+    async fn all_of(&mut self, text: &str) -> Result<String, Trouble> {
+        let mut text = text.to_owned();
+        let mut task = text::TASK;
+        loop {
+            let pieces = parts(&text, self.piece());
+            let count = pieces.len();
+            if count <= 1 {
+                return self.one(task, &text).await;
+            }
+            let mut summaries = Vec::with_capacity(count);
+            for (number, piece) in pieces.iter().enumerate() {
+                let task = format!("{}\n\n{}", text::TASK, text::part(number + 1, count));
+                summaries.push(self.one(&task, piece).await?);
+            }
+            text = summaries.join("\n\n---\n\n");
+            task = text::COMBINE;
+        }
+    }
+
+    async fn one(&mut self, task: &str, text: &str) -> Result<String, Trouble> {
+        let output = self.output();
+        let request = ChatRequest {
+            messages: vec![
+                ChatMessage::System(task.to_owned()),
+                ChatMessage::User(text.to_owned()),
+            ],
+            max_output_tokens: u32::try_from(output).ok(),
+            ..ChatRequest::default()
+        };
+        let never = CancellationToken::new();
+        let completion = match self.model.client.chat(&request, |_| {}, &never).await {
+            Ok(completion) => completion,
+            Err(error) => return Err(self.trouble(error, &request)),
+        };
+        self.learn(&completion, &request);
+        let said = completion.text.trim();
+        if said.is_empty() {
+            return Err(Trouble::Other(AgentError::Model {
+                plain: "The model wrote no summary.".into(),
+                detail: format!("a summary is empty, {:?}", completion.finish),
+            }));
+        }
+        let most = usize::try_from(output)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(BYTES_PER_TOKEN);
+        let said = shortened(said, most);
+        Ok(match completion.finish {
+            Finish::Length => format!("{said}\n[the summary was cut off here]"),
+            _ => said,
+        })
+    }
+
+    fn trouble(&mut self, error: ChatError, request: &ChatRequest) -> Trouble {
+        match error {
+            ChatError::ContextTooLong { limit, .. } => {
+                let mut known = self.model.known();
+                let prompt = super::room::tokens(request, &known);
+                known.refused(limit, prompt);
+                Trouble::TooLong(error)
+            }
+            error => Trouble::Other(failed(&error)),
+        }
+    }
+
+    fn learn(&mut self, completion: &Completion, request: &ChatRequest) {
+        self.usage += used(completion.usage);
+        if let Some(usage) = completion.usage {
+            let estimated = estimate_request(request);
+            self.model
+                .known()
+                .calibration
+                .learn(estimated, usage.prompt);
+        }
+    }
+
+    /// An eighth of the window leaves room for eight of them.
+    fn output(&self) -> u64 {
+        let room = self.model.room(self.settings);
+        room.output.min(room.window / 8).max(1)
+    }
+
+    /// Tokens of a piece, by the rule of thumb.
+    fn piece(&self) -> u64 {
+        let window = self.model.room(self.settings).window;
+        let around = self.output() + AROUND + estimate_tokens(text::TASK);
+        let free = window.saturating_sub(around).max(window / 4) >> self.halvings;
+        // As many as the model counts `free`.
+        let counted = self.model.known().calibration.apply(free).max(1);
+        (free.saturating_mul(free) / counted).min(free).max(64)
+    }
+}

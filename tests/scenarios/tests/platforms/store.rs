@@ -1,0 +1,104 @@
+//! The real store, of which commits with a certain text can be made to fail.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use homing_domain::ids::*;
+use homing_domain::key::SessionKey;
+use homing_domain::origin::{AccountName, Origin};
+use homing_domain::time::Timestamp;
+use homing_ports::inbox::{Accepted, Edited, Inbound};
+use homing_ports::store::*;
+use homing_store_sqlite::SqliteStore;
+
+#[derive(Debug)]
+pub struct Fragile {
+    inner: SqliteStore,
+    failing: AtomicU32,
+}
+
+impl Fragile {
+    pub fn new(inner: SqliteStore) -> Self {
+        Self {
+            inner,
+            failing: AtomicU32::new(0),
+        }
+    }
+
+    /// So many commits that put something into the outbox are not answered.
+    pub fn fail_enqueueing(&self, times: u32) {
+        self.failing.store(times, Ordering::Release);
+    }
+
+    pub fn failures_left(&self) -> u32 {
+        self.failing.load(Ordering::Acquire)
+    }
+}
+
+macro_rules! passed_on {
+    ($port:ident; $($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
+        #[async_trait]
+        impl $port for Fragile {
+            $(async fn $name(&self, $($argument: $type),*) -> StoreResult<$answer> {
+                self.inner.$name($($argument),*).await
+            })*
+        }
+    };
+}
+
+homing_ports::every_query! { passed_on, Queries }
+
+#[async_trait]
+impl Store for Fragile {
+    async fn take_over(&self, at: Timestamp) -> StoreResult<u64> {
+        self.inner.take_over(at).await
+    }
+    async fn accept(
+        &self,
+        inbound: Inbound,
+        key: SessionKey,
+        at: Timestamp,
+    ) -> StoreResult<Accepted> {
+        self.inner.accept(inbound, key, at).await
+    }
+    async fn edit_inbound(
+        &self,
+        account: &AccountName,
+        platform_id: &str,
+        text: &str,
+    ) -> StoreResult<Edited> {
+        self.inner.edit_inbound(account, platform_id, text).await
+    }
+    async fn move_chat(
+        &self,
+        account: &AccountName,
+        from: &str,
+        to: &str,
+    ) -> StoreResult<Vec<ConversationId>> {
+        self.inner.move_chat(account, from, to).await
+    }
+    async fn open_conversation(
+        &self,
+        key: &SessionKey,
+        origin: &Origin,
+        at: Timestamp,
+    ) -> StoreResult<ConversationRow> {
+        self.inner.open_conversation(key, origin, at).await
+    }
+    async fn clean(&self, before: Timestamp, limit: u32) -> StoreResult<u64> {
+        self.inner.clean(before, limit).await
+    }
+    async fn commit(&self, commit: Commit) -> StoreResult<Committed> {
+        let enqueues = |change: &Change| matches!(change, Change::Enqueue(_));
+        let fewer = |left: u32| left.checked_sub(1);
+        if commit.changes.iter().any(enqueues)
+            && self
+                .failing
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, fewer)
+                .is_ok()
+        {
+            return Err(StoreError::Unavailable("it fails on purpose".into()));
+        }
+        self.inner.commit(commit).await
+    }
+}
