@@ -137,6 +137,24 @@ mod tests {
     }
 
     #[test]
+    fn a_call_is_not_parted_from_its_result_by_what_came_between() {
+        let mut rows = exchanges(2, 50);
+        let mut calls = row(3, Role::Agent, 0);
+        calls.data =
+            Some(r#"{"v":1,"calls":[{"id":"a","name":"terminal","arguments":"{}"}]}"#.into());
+        let mut result = row(3, Role::Tool, 1);
+        result.data = Some(r#"{"v":1,"answers":"a"}"#.into());
+        // A note of no turn, written while the tool ran: what follows it looks like a beginning.
+        rows.extend([
+            row(3, Role::Person, 1),
+            calls,
+            row(0, Role::System, 1),
+            result,
+        ]);
+        assert_eq!(cut(&rows, 10_000), Ok(Cut(4)));
+    }
+
+    #[test]
     fn one_exchange_that_fills_the_model_is_cut_within() {
         let mut rows = vec![row(1, Role::Person, 10)];
         rows.extend((0..40).map(|_| row(1, Role::Agent, 200)));

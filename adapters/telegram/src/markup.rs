@@ -64,11 +64,11 @@ pub enum Kind {
     ExpandableBlockquote,
 }
 
-/// The messages that show this Markdown; none if there is nothing to see. What is nothing but marks, such as an empty block of code, is shown as it is
-/// written: an answer that leaves as no message would be lost without a word.
+/// The messages that show this Markdown; none if there is nothing to see. Words that are nothing but marks, such as those that open a block of code
+/// in which nothing is, are shown as they are written: an answer that leaves as no message would be lost without a word.
 pub fn render(markdown: &str) -> Vec<Part> {
     let parts = cut::cut(&reader::read(markdown), TEXT_UNITS, TEXT_UNITS);
-    match parts.is_empty() {
+    match parts.is_empty() && markdown.contains(char::is_alphanumeric) {
         true => render_plain(markdown),
         false => parts,
     }

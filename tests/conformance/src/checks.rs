@@ -1,6 +1,7 @@
 //! The checks, by subject.
 
 pub mod agents;
+pub mod approvals;
 pub mod commits;
 pub mod durability;
 pub mod fencing;

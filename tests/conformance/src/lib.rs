@@ -109,8 +109,8 @@ macro_rules! with_every_check {
             agents::a_branch_sees_its_parent_as_it_was_and_a_sub_agent_nothing_of_it
             agents::what_was_undone_is_readable_and_out_of_sight
             agents::a_message_keeps_what_an_agent_keeps_beside_it
-            agents::a_question_is_asked_by_a_turn_that_runs_and_settled_once
-            agents::an_approval_stands_for_its_person_lineage_and_exact_command
+            approvals::a_question_is_asked_by_a_turn_that_runs_and_settled_once
+            approvals::an_approval_stands_for_its_person_lineage_and_exact_command
             agents::what_was_used_adds_up_over_a_lineage
             agents::those_that_were_started_together_are_found_together
             agents::a_search_finds_all_words_in_this_conversation_best_first

@@ -13,7 +13,9 @@ fn runs(arguments: &[&str], file: &Path) -> Output {
 }
 
 fn case(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("cases")
+        .join(name)
 }
 
 fn said(output: &Output) -> String {
@@ -25,7 +27,13 @@ fn every_route_is_one_of_telegram() {
     let output = runs(&["--platform", "telegram"], &case("routing.json"));
     let said = said(&output);
     assert!(output.status.success(), "{said}");
-    assert!(said.lines().last().unwrap().ends_with(" 0 failed, 0 not of telegram"), "{said}");
+    assert!(
+        said.lines()
+            .last()
+            .unwrap()
+            .ends_with(" 0 failed, 0 not of telegram"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -33,9 +41,18 @@ fn what_is_about_windows_is_listed_and_counted() {
     let output = runs(&["--platform", "telegram"], &case("windows.json"));
     let said = said(&output);
     assert!(output.status.success(), "{said}");
-    let listed = said.lines().filter(|line| line.starts_with("not of telegram ")).count();
+    let listed = said
+        .lines()
+        .filter(|line| line.starts_with("not of telegram "))
+        .count();
     assert!(listed > 0, "{said}");
-    assert!(said.lines().last().unwrap().ends_with(&format!(" 0 failed, {listed} not of telegram")), "{said}");
+    assert!(
+        said.lines()
+            .last()
+            .unwrap()
+            .ends_with(&format!(" 0 failed, {listed} not of telegram")),
+        "{said}"
+    );
 }
 
 #[test]

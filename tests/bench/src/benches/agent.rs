@@ -15,6 +15,7 @@ use homing_ports::store::Role;
 use homing_simulators::model::{Answer, Call, ModelServer};
 use serde_json::{Value, json};
 
+use super::throughput::Echo;
 use crate::line::{Line, PATIENCE, Reader, topic, write};
 use crate::place::Place;
 use crate::report::Figures;
@@ -38,6 +39,8 @@ pub async fn run(place: &Place) -> anyhow::Result<Figures> {
     model.rule(answer);
     let folder = place.fresh()?;
     turns(folder.path(), &model, &mut figures).await?;
+    let folder = place.fresh()?;
+    without_a_model(folder.path(), &mut figures).await?;
     stream(&model, &mut figures).await?;
     let folder = place.fresh()?;
     compress(folder.path(), &model, &mut figures).await?;
@@ -83,6 +86,22 @@ async fn turns(folder: &Path, model: &ModelServer, figures: &mut Figures) -> any
     figures.add("overhead_ms_per_turn", plain.median_ms());
     figures.add("overhead_p99_ms", plain.p99_ms());
     figures.add("with_a_tool_ms", with_tool.median_ms());
+    line.end().await
+}
+
+/// The same with an agent that only echoes: what of a turn is the platform's, the gateway's and the store's.
+async fn without_a_model(folder: &Path, figures: &mut Figures) -> anyhow::Result<()> {
+    let line = Line::start(folder, Arc::new(Echo)).await?;
+    line.quiet().await?;
+    let mut reader = Reader::new(&line.server);
+    let mut samples = Samples::default();
+    for turn in 0..WARM_UP + TURNS {
+        let one = answered(&line, &mut reader, 0, "do it").await?;
+        if turn >= WARM_UP {
+            samples.add(one);
+        }
+    }
+    figures.add("without_a_model_ms", samples.median_ms());
     line.end().await
 }
 

@@ -51,11 +51,7 @@ pub async fn run(place: &Place) -> anyhow::Result<Figures> {
     people = line.talk(people, ONE_BY_ONE, 1).await?;
     let alone = std::mem::take(&mut people.answered);
 
-    let (requests, cpu, begun) = (
-        line.server.requests().len(),
-        Cpu::now()?,
-        Instant::now(),
-    );
+    let (requests, cpu, begun) = (line.server.requests().len(), Cpu::now()?, Instant::now());
     people = line.talk(people, EACH * TOPICS, TOPICS).await?;
     let (span, cpu) = (begun.elapsed(), Cpu::now()?.since(cpu));
     let requests = line.server.requests().len() - requests;
@@ -64,7 +60,10 @@ pub async fn run(place: &Place) -> anyhow::Result<Figures> {
     let surplus = line.server.sent_since(people.seen).len();
     ensure!(surplus == 0, "{surplus} answers came that nobody expected");
     let violations = line.server.violations();
-    ensure!(violations.is_empty(), "no correct client does this: {violations:?}");
+    ensure!(
+        violations.is_empty(),
+        "no correct client does this: {violations:?}"
+    );
     line.end().await?;
 
     let messages = people.answered.count() as f64;
@@ -157,7 +156,12 @@ impl Line {
     }
 
     /// So many messages, of at most so many people at a time; returns when all are answered. The people live on the simulator's threads.
-    async fn talk(&self, mut people: People, count: usize, at_once: usize) -> anyhow::Result<People> {
+    async fn talk(
+        &self,
+        mut people: People,
+        count: usize,
+        at_once: usize,
+    ) -> anyhow::Result<People> {
         let talking = self.simulator.spawn(async move {
             people.talk(count, at_once).await?;
             anyhow::Ok(people)
@@ -263,7 +267,11 @@ impl People {
                 missing -= 1;
                 if written < count {
                     // One at a time, they take turns; otherwise everybody goes on by themselves.
-                    let next = if at_once == 1 { written % TOPICS } else { number };
+                    let next = if at_once == 1 {
+                        written % TOPICS
+                    } else {
+                        number
+                    };
                     self.write(next)?;
                     written += 1;
                 }
@@ -275,7 +283,11 @@ impl People {
     async fn next(&mut self) -> anyhow::Result<Vec<Sent>> {
         let seen = self.seen;
         let new = |server: &Server| Some(server.sent_since(seen)).filter(|sent| !sent.is_empty());
-        let sent = self.server.wait_for(PATIENCE, new).await.context("answers are lost")?;
+        let sent = self
+            .server
+            .wait_for(PATIENCE, new)
+            .await
+            .context("answers are lost")?;
         self.seen += sent.len();
         Ok(sent)
     }
@@ -292,11 +304,18 @@ impl People {
     /// The topic that has its answer.
     fn receive(&mut self, sent: &Sent) -> anyhow::Result<usize> {
         let here = |talk: &Talk| talk.topic.thread == sent.thread;
-        let number = self.talks.iter().position(here).context("an answer came to no topic")?;
+        let number = self
+            .talks
+            .iter()
+            .position(here)
+            .context("an answer came to no topic")?;
         let talk = self.talks.get_mut(number).context("nobody is there")?;
         let expected = text(number, talk.answered);
         if sent.text != expected || talk.answered == talk.written {
-            bail!("topic {number} got `{}` where `{expected}` comes next", sent.text);
+            bail!(
+                "topic {number} got `{}` where `{expected}` comes next",
+                sent.text
+            );
         }
         talk.answered += 1;
         self.answered

@@ -6,7 +6,6 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod addressed;
-mod broken;
 mod helper;
 mod lobby;
 mod moves;

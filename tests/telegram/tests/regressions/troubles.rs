@@ -106,3 +106,28 @@ async fn a_flood_limit_keeps_the_order_of_a_topic() {
     );
     world.end().await;
 }
+
+#[tokio::test]
+async fn bug_71_no_typing_is_shown_once_the_answer_is_there() {
+    let mut world = World::new().await;
+    let forum = world.forum();
+    let topic = world.topic(forum, "Plans");
+    world.start().await;
+    world.says(topic, "wait a moment");
+    let typing = |server: &Server| {
+        let mut actions = server.actions().into_iter();
+        actions.find(|action| action.thread == topic.thread)
+    };
+    world.server.wait_for(LIMIT, typing).await.unwrap();
+    world.helper.go_on();
+    let answer = world.told(topic, "waited a moment").await;
+    world.quiet().await;
+    world.stop().await;
+    let late = world
+        .server
+        .actions()
+        .into_iter()
+        .filter(|action| action.at > answer.at);
+    assert_eq!(late.count(), 0);
+    world.end().await;
+}

@@ -172,7 +172,7 @@ impl World {
         let telegram = Telegram::new(self.telegram_settings(), Arc::clone(&clock)).unwrap();
         let directory = FixedDirectory {
             agents: [(PROFILE.to_owned(), Arc::clone(&self.helper) as _)].into(),
-            platforms: [(telegram.account().clone(), Arc::new(crate::broken::Reporting(telegram.platform())) as _)].into(),
+            platforms: [(telegram.account().clone(), telegram.platform())].into(),
         };
         let gateway = Gateway::start(Parts {
             store: Arc::new(store.clone()),
@@ -185,7 +185,7 @@ impl World {
         .await
         .unwrap();
         let shutdown = CancellationToken::new();
-        let (inbox, token) = (Arc::new(crate::broken::Watched { inbox: gateway.inbox(), account: telegram.account().clone(), connected: Arc::default() }), shutdown.clone());
+        let (inbox, token) = (gateway.inbox(), shutdown.clone());
         let serving = tokio::spawn(async move { telegram.serve(inbox, token).await });
         self.running = Some(Running {
             gateway,
