@@ -26,6 +26,7 @@ use std::time::Duration;
 use homing_domain::ids::{
     ConversationId, InboundId, LineageId, NotificationId, OutboxId, ProcessId, SessionId, TurnId,
 };
+use homing_domain::notification::State;
 use homing_domain::origin::AccountName;
 use homing_domain::session::Boundary;
 use homing_domain::time::Timestamp;
@@ -245,6 +246,11 @@ async fn load_patiently(inside: &Arc<Inside>, id: ConversationId) -> Option<Conv
     }
 }
 
+/// What others change as well, so that finding it changed is no surprise: the watcher takes back a match that the end of its process counts.
+fn is_shared(change: &Change) -> bool {
+    matches!(change, Change::Decide(decision) if matches!(decision.from, State::Pending | State::Held))
+}
+
 impl Conversation {
     async fn load(inside: Arc<Inside>, id: ConversationId) -> Result<Option<Self>, StoreError> {
         let Some(row) = inside.store.conversation(id).await? else {
@@ -407,10 +413,18 @@ impl Conversation {
 
     /// Commits what nobody else can have changed meanwhile. `false` if something was not as remembered: then everything is read again.
     async fn commit_own(&mut self, changes: Vec<Change>) -> Result<bool, StoreError> {
+        let shared: Vec<bool> = changes.iter().map(is_shared).collect();
         match self.commit(changes).await? {
             Committed::Done => Ok(true),
             Committed::Unmet { index, what } => {
-                tracing::error!(conversation.id = %self.id, index, what, "the store is not as this conversation remembers it; reading it again");
+                match shared.get(index) {
+                    Some(true) => {
+                        tracing::debug!(conversation.id = %self.id, index, what, "somebody else was first; reading it again")
+                    }
+                    _ => {
+                        tracing::error!(conversation.id = %self.id, index, what, "the store is not as this conversation remembers it; reading it again")
+                    }
+                }
                 self.read_again().await?;
                 Ok(false)
             }
