@@ -26,7 +26,7 @@ pub fn cut(rows: &[MessageRow], window: u64) -> Result<Cut, NothingToCompress> {
     // A short history that somebody wants compressed gets shorter, too.
     let wanted = (window / 4).min(all / 4);
     let starts: Vec<usize> = (0..rows.len())
-        .filter(|at| is_start(rows, *at))
+        .filter(|at| safe[*at] && is_start(rows, *at))
         .collect();
     let Some(last) = starts.last().copied() else {
         return Err(NothingToCompress);
@@ -146,7 +146,7 @@ mod tests {
         result.data = Some(r#"{"v":1,"answers":"a"}"#.into());
         // A note of no turn, written while the tool ran: what follows it looks like a beginning.
         rows.extend([
-            row(3, Role::Person, 1),
+            row(3, Role::Person, 500),
             calls,
             row(0, Role::System, 1),
             result,

@@ -316,7 +316,7 @@ fn is_own(request: &TurnRequest, context: &Context, row: &MessageRow) -> bool {
             .last()
             .is_some_and(|last| last.id == row.id)
     };
-    row.role == Role::Person && (row.turn == Some(request.turn) || row.text.is_empty() && is_last())
+    row.role == Role::Person && (row.turn == Some(request.turn) || row.text == *text && is_last())
 }
 
 fn continued(partial: Partial, model: &str) -> Completion {
