@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
+/// How often a snapshot is taken anew because something moved.
+const LOOKS: usize = 64;
+
 /// A snapshot. Waiting for a person, a platform, a clock or a store that is away is not work; what is to be tried again is in `retrying`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Activity {
@@ -34,6 +37,8 @@ pub(crate) struct Counters {
     pub retrying: AtomicUsize,
     /// Turns, counted among those, that wait for a person's answer.
     asking: Arc<AtomicUsize>,
+    /// Grows with every change, so that a snapshot can tell that one came in between.
+    moves: AtomicUsize,
     pub changed: Notify,
 }
 
@@ -50,10 +55,12 @@ impl Drop for Asking {
 impl Counters {
     pub fn add(&self, counter: &AtomicUsize) {
         counter.fetch_add(1, Ordering::AcqRel);
+        self.moves.fetch_add(1, Ordering::AcqRel);
     }
 
     pub fn done(&self, counter: &AtomicUsize) {
         counter.fetch_sub(1, Ordering::AcqRel);
+        self.moves.fetch_add(1, Ordering::AcqRel);
         self.changed.notify_waiters();
     }
 
@@ -63,9 +70,25 @@ impl Counters {
         Asking(self.asking.clone())
     }
 
+    /// Work moves: an exit becomes a wake, a wake a turn, and a turn's end a wake again. Nothing may be missed in between, so what was read while
+    /// something moved is read again; where it never stands still it is busy in any case.
     pub fn snapshot(&self, ingesting: usize) -> Activity {
+        let mut before = self.moves.load(Ordering::Acquire);
+        for _ in 0..LOOKS {
+            let seen = self.read(ingesting);
+            let after = self.moves.load(Ordering::Acquire);
+            if before == after {
+                return seen;
+            }
+            before = after;
+        }
+        let mut seen = self.read(ingesting);
+        seen.mailbox = seen.mailbox.max(1);
+        seen
+    }
+
+    fn read(&self, ingesting: usize) -> Activity {
         let read = |counter: &AtomicUsize| counter.load(Ordering::Acquire);
-        // Work moves from left to right (an exit becomes a wake, a wake a turn): read in that order, so that none is missed in between.
         Activity {
             ingesting,
             mailbox: read(&self.mailbox),

@@ -103,9 +103,7 @@ async fn a_build_comes_home_to_its_topic_though_the_gateway_was_killed() {
     running.stop().await;
     world.is_sound();
     let results = world.server.sent();
-    let results = results
-        .iter()
-        .filter(|sent| sent.text.contains("built-42"));
+    let results = results.iter().filter(|sent| sent.text.contains("built-42"));
     assert_eq!(results.count(), 1, "told once");
 }
 
