@@ -11,6 +11,7 @@ use homing_domain::ids::{
 };
 use homing_domain::process::ProcessState;
 use homing_domain::time::Span;
+use homing_ports::platform::Button;
 use homing_ports::store::{
     Change, ConversationRow, InboundRow, ProcessRow, SessionRow, StoreError,
 };
@@ -141,8 +142,38 @@ pub(crate) enum Running {
 
 pub(crate) enum Outcome {
     Step(Step),
+    /// An answer that can itself be answered with a click.
+    Choice(Choice),
     /// Answered when the summary is ready.
     Compress,
+}
+
+/// What is said, and what can be chosen: a label, and the command that choosing it is as good as.
+pub(crate) struct Choice {
+    pub reply: String,
+    pub options: Vec<(String, String)>,
+}
+
+/// More would be a keyboard.
+const OPTIONS: usize = 8;
+/// What a platform takes along with a button, in bytes (Telegram's `callback_data`).
+const OPTION_BYTES: usize = 64;
+
+impl Choice {
+    /// A row for each. What does not fit is still in the text.
+    pub fn buttons(&self) -> Vec<Vec<Button>> {
+        let fitting = self
+            .options
+            .iter()
+            .filter(|(_, says)| says.len() <= OPTION_BYTES);
+        let button = |(label, says): &(String, String)| {
+            vec![Button {
+                label: label.clone(),
+                says: says.clone(),
+            }]
+        };
+        fitting.take(OPTIONS).map(button).collect()
+    }
 }
 
 pub(crate) struct Step {

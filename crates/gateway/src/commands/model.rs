@@ -3,7 +3,7 @@
 use futures_util::future::{BoxFuture, FutureExt};
 use homing_ports::store::{Change, StoreError};
 
-use super::{Call, Command, Outcome, Step};
+use super::{Call, Choice, Command, Outcome, Step};
 
 pub(super) const COMMAND: Command = Command {
     name: "model",
@@ -23,7 +23,7 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
         }
         let wanted = call.invocation.rest.trim();
         if wanted.is_empty() {
-            return Ok(Outcome::reply(list(&models, call.row.model.as_deref())));
+            return Ok(Outcome::Choice(offer(&models, call.row.model.as_deref())));
         }
         let chosen = match choose(&models, wanted) {
             Ok(chosen) => chosen,
@@ -43,6 +43,18 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
         }))
     }
     .boxed()
+}
+
+/// Every other one can be chosen.
+fn offer(models: &[String], chosen: Option<&str>) -> Choice {
+    let now = chosen.or(models.first().map(String::as_str));
+    let others = models.iter().filter(|model| Some(model.as_str()) != now);
+    Choice {
+        reply: list(models, chosen),
+        options: others
+            .map(|model| (model.clone(), format!("/model {model}")))
+            .collect(),
+    }
 }
 
 fn list(models: &[String], chosen: Option<&str>) -> String {
@@ -99,6 +111,16 @@ mod tests {
         assert_eq!(choose(&models, "default"), Ok(None));
         assert!(choose(&models, "big").is_err_and(|said| said.contains("several")));
         assert!(choose(&models, "huge").is_err_and(|said| said.contains("big-1, big-2, small")));
+    }
+
+    #[test]
+    fn every_other_model_is_offered_as_a_button_that_a_platform_takes() {
+        let long = "x".repeat(64);
+        let models: Vec<String> = ["a", "b", &long].map(str::to_owned).to_vec();
+        let buttons = offer(&models, Some("b")).buttons();
+        let says: Vec<&str> = buttons.iter().flatten().map(|one| one.says.as_str()).collect();
+        // The long one can be written, and is in the list.
+        assert_eq!(says, ["/model a"]);
     }
 
     #[test]

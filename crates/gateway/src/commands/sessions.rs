@@ -4,7 +4,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use homing_domain::time::Span;
 use homing_ports::store::{SessionRow, StoreError};
 
-use super::{Call, Command, Outcome};
+use super::{Call, Choice, Command, Outcome};
 
 pub(super) const COMMAND: Command = Command {
     name: "sessions",
@@ -24,12 +24,32 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
             ));
         }
         let lines: Vec<String> = sessions.iter().map(|session| line(call, session)).collect();
-        Ok(Outcome::reply(format!(
-            "{}\n/resume SESSION goes back to an open one.",
-            lines.join("\n")
-        )))
+        Ok(Outcome::Choice(Choice {
+            reply: format!(
+                "{}\n/resume SESSION goes back to an open one.",
+                lines.join("\n")
+            ),
+            options: parked(call, &sessions),
+        }))
     }
     .boxed()
+}
+
+/// Those that can be gone back to.
+fn parked(call: &Call<'_>, sessions: &[SessionRow]) -> Vec<(String, String)> {
+    let is_current = |session: &&SessionRow| {
+        call.row
+            .current
+            .is_some_and(|current| current.session == session.id)
+    };
+    let open = sessions
+        .iter()
+        .filter(|session| session.ended.is_none() && !is_current(session));
+    open.map(|session| {
+        let name = session.title.clone().unwrap_or(session.id.to_string());
+        (format!("Back to {name}"), format!("/resume {}", session.id))
+    })
+    .collect()
 }
 
 fn line(call: &Call<'_>, session: &SessionRow) -> String {

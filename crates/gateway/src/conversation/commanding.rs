@@ -10,7 +10,7 @@ use super::background::{CANCELLED, STOPPED};
 use super::compression::Asker;
 use super::together::Written;
 use super::{About, AnswerTo, Conversation, Wake};
-use crate::commands::{self, Call, Effect, Outcome, Running, Step};
+use crate::commands::{self, Call, Choice, Effect, Outcome, Running, Step};
 
 impl Conversation {
     pub(super) async fn carry_out(
@@ -51,6 +51,7 @@ impl Conversation {
         };
         match outcome {
             Outcome::Step(step) => self.reply(&inbound, &others, step).await,
+            Outcome::Choice(choice) => self.offer(&inbound, &others, &choice).await,
             Outcome::Compress => {
                 // Its answer comes later and finishes the first part: the others are handled now.
                 if !others.is_empty() && !self.commit_own(finished(&others)).await? {
@@ -71,6 +72,26 @@ impl Conversation {
                 stop: self.release_claimed(STOPPED),
             },
         })
+    }
+
+    /// A reply with buttons under its last part. Nothing else changes.
+    async fn offer(
+        &mut self,
+        inbound: &InboundRow,
+        others: &[InboundId],
+        choice: &Choice,
+    ) -> Result<(), StoreError> {
+        let to = AnswerTo {
+            origin: inbound.origin.clone(),
+            window: inbound.window,
+        };
+        let mut said = self.outgoing(None, None, OutgoingKind::Reply, &to, &choice.reply);
+        if let Some(last) = said.last_mut() {
+            last.extras.buttons = choice.buttons();
+        }
+        let mut handled = finished(&[inbound.id]);
+        handled.extend(finished(others));
+        self.commit_and_send(handled, said).await
     }
 
     /// `others` are the further parts of what the person wrote.

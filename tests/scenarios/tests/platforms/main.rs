@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod attachments;
+mod choices;
 mod letters;
 mod live;
 mod moving;
