@@ -118,7 +118,11 @@ mod tests {
         let long = "x".repeat(64);
         let models: Vec<String> = ["a", "b", &long].map(str::to_owned).to_vec();
         let buttons = offer(&models, Some("b")).buttons();
-        let says: Vec<&str> = buttons.iter().flatten().map(|one| one.says.as_str()).collect();
+        let says: Vec<&str> = buttons
+            .iter()
+            .flatten()
+            .map(|one| one.says.as_str())
+            .collect();
         // The long one can be written, and is in the list.
         assert_eq!(says, ["/model a"]);
     }

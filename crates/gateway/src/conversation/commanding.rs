@@ -51,7 +51,7 @@ impl Conversation {
         };
         match outcome {
             Outcome::Step(step) => self.reply(&inbound, &others, step).await,
-            Outcome::Choice(choice) => self.offer(&inbound, &others, &choice).await,
+            Outcome::Choice(choice) => self.reply_with_choice(&inbound, &others, &choice).await,
             Outcome::Compress => {
                 // Its answer comes later and finishes the first part: the others are handled now.
                 if !others.is_empty() && !self.commit_own(finished(&others)).await? {
@@ -75,7 +75,7 @@ impl Conversation {
     }
 
     /// A reply with buttons under its last part. Nothing else changes.
-    async fn offer(
+    async fn reply_with_choice(
         &mut self,
         inbound: &InboundRow,
         others: &[InboundId],
