@@ -190,8 +190,10 @@ impl ShimProcesses {
         let now = self.clock.now();
         self.on_disk(process, move |folder| {
             let failed = folder_error(process);
+            // Asked before: what is ended here may be recorded as ended a moment later.
+            let fate = fate::fate(process, &folder, now).map_err(&failed)?;
             let killed = fate::end_what_nobody_looks_after(process, &folder);
-            match fate::fate(process, &folder, now).map_err(&failed)? {
+            match fate {
                 Fate::Ended(_) | Fate::NeverRan(_) => Ok(KillOutcome::AlreadyEnded),
                 Fate::Running(_) if killed => Ok(KillOutcome::Asked),
                 Fate::Running(_) => Err(failed(io::Error::new(

@@ -196,7 +196,9 @@ pub(crate) async fn run(
     id: ConversationId,
     mut mailbox: mpsc::UnboundedReceiver<Wake>,
 ) {
-    let Some(mut conversation) = load_patiently(&inside, id).await else {
+    // A gateway that stops settles nothing any more: what the end of its turns would wake is the next one's to find.
+    let loading = load_patiently(&inside, id);
+    let Some(Some(mut conversation)) = inside.stopping.run_until_cancelled(loading).await else {
         return;
     };
     loop {
