@@ -54,6 +54,8 @@ pub struct GatewayConfig {
     /// How long a planned stop waits for what is under way.
     #[serde(deserialize_with = "duration::field")]
     pub stop_within: Duration,
+    /// Characters of an answer that is sent again although it may have arrived, on a platform that recognises no repeat (Telegram).
+    pub repeat_answers_up_to: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -147,6 +149,7 @@ impl Default for GatewayConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 7350)),
             keep_records_for: Some(Duration::from_secs(90 * 86_400)),
             stop_within: Duration::from_secs(5),
+            repeat_answers_up_to: 1_000,
         }
     }
 }

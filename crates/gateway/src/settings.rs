@@ -48,6 +48,9 @@ pub struct Settings {
     pub attachment_bytes: u64,
     /// How long records of sends and of handled messages are kept; `None` is for ever.
     pub keep_records_for: Option<Duration>,
+    /// Characters of an answer to a person that is sent again although it may have arrived, where the platform recognises no repeat. A longer
+    /// one becomes a dead letter instead: at most once. Results of background work are always sent again, marked.
+    pub repeat_answers_up_to: usize,
     /// First wait before a failed send or verdict is tried again; doubles up to `retry_longest`.
     pub retry_first: Duration,
     pub retry_longest: Duration,
@@ -106,6 +109,7 @@ impl Default for Settings {
             attachments_at_most: 10,
             attachment_bytes: 20 * 1024 * 1024,
             keep_records_for: None,
+            repeat_answers_up_to: 1_000,
             retry_first: Duration::from_millis(250),
             retry_longest: Duration::from_secs(60),
         }

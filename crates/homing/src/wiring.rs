@@ -125,6 +125,7 @@ fn settings(config: &Config, folder: &Path, control: ControlAccess) -> anyhow::R
         keepalive_max_age: config.sessions.keepalive_max_age,
         keep_output_for: config.processes.keep_output_for,
         keep_records_for: config.gateway.keep_records_for,
+        repeat_answers_up_to: config.gateway.repeat_answers_up_to,
         busy: match config.agent.busy {
             Busy::Queue => homing_gateway::Busy::Queue,
             Busy::Steer => homing_gateway::Busy::Steer,

@@ -9,7 +9,7 @@ use homing_domain::origin::{AccountName, Origin};
 use homing_domain::outbox::{self, How, Lineage};
 use homing_domain::time::Timestamp;
 use homing_ports::crash;
-use homing_ports::platform::{Outgoing, Platform, Receipt, Repeats, SendError};
+use homing_ports::platform::{Outgoing, OutgoingKind, Platform, Receipt, Repeats, SendError};
 use homing_ports::store::{Change, Committed, NewOutgoing, OutboxRow, OutboxState, StoreError};
 
 mod after;
@@ -121,11 +121,15 @@ impl Conversation {
             front.attempt = attempt;
         }
         let (inside, conversation) = (self.inside.clone(), self.id);
+        let left_alone = is_left_alone(&outgoing, inside.settings.repeat_answers_up_to);
         inside.counters.add(&inside.counters.sends);
         tokio::spawn(async move {
             crash::point("sending-committed");
             let outbox = outgoing.id;
             let outcome = match platform {
+                Some(_) if left_alone => Err(SendError::Refused(
+                    "it may have arrived, and an answer of this length is not sent twice".into(),
+                )),
                 Some(platform) => send(platform, outgoing, how).await,
                 None => Err(SendError::Away(format!(
                     "no account {} is configured",
@@ -265,6 +269,13 @@ impl Conversation {
     }
 }
 
+/// A long answer to a person that may have arrived, where nobody can tell: at most once. Results are told again, marked.
+fn is_left_alone(outgoing: &Outgoing, repeat_answers_up_to: usize) -> bool {
+    outgoing.may_repeat
+        && outgoing.kind == OutgoingKind::Answer
+        && outgoing.text.chars().count() > repeat_answers_up_to
+}
+
 /// Sends once. What may have arrived before is looked up first where the platform can.
 async fn send(
     platform: std::sync::Arc<dyn Platform>,
@@ -335,6 +346,39 @@ mod tests {
     use super::*;
     use homing_domain::key::SessionKey;
     use homing_ports::platform::Landed;
+
+    // OWN-94: the promise for a platform that recognises no repeat.
+    #[test]
+    fn only_a_long_answer_that_may_have_arrived_is_not_sent_again() {
+        let key: SessionKey = "agent:main:telegram:group:-100:42".parse().unwrap();
+        let outgoing = |kind, text: &str, may_repeat| Outgoing {
+            id: OutboxId::from_number(1),
+            attempt: 2,
+            origin: Origin::from_key(&key),
+            window: None,
+            kind,
+            text: text.to_owned(),
+            extras: Default::default(),
+            may_repeat,
+        };
+        let long = "é".repeat(11);
+        assert!(is_left_alone(
+            &outgoing(OutgoingKind::Answer, &long, true),
+            10
+        ));
+        assert!(!is_left_alone(
+            &outgoing(OutgoingKind::Answer, &long, false),
+            10
+        ));
+        assert!(!is_left_alone(
+            &outgoing(OutgoingKind::Answer, &"é".repeat(10), true),
+            10
+        ));
+        assert!(!is_left_alone(
+            &outgoing(OutgoingKind::Background, &long, true),
+            10
+        ));
+    }
 
     // OWN-71
     #[test]
