@@ -97,6 +97,8 @@ impl State {
             .append(true)
             .open(&path)?;
         file.write_all(&line)?;
+        // It is confirmed to Telegram next, which then forgets it.
+        file.sync_data()?;
         Ok(path)
     }
 
@@ -121,7 +123,10 @@ impl State {
 
     fn write(&self, facts: &Facts) -> io::Result<()> {
         let temporary = self.folder.join("state.json.new");
-        fs::write(&temporary, serde_json::to_vec(facts)?)?;
+        let mut file = fs::File::create(&temporary)?;
+        file.write_all(&serde_json::to_vec(facts)?)?;
+        // An offset that is lost costs a repeat; a moved chat that is lost is a group that is not answered any more.
+        file.sync_data()?;
         fs::rename(&temporary, self.folder.join(FILE))
     }
 }

@@ -91,9 +91,10 @@ impl Inbox for GatewayInbox {
     }
 
     async fn reopened(&self, place: &Origin) -> Result<(), AcceptError> {
-        let key = place.key(self.0.settings.keys);
+        let (account, thread) = (place.account_name(), place.thread.as_deref());
         // A topic is one conversation, or one for each person in it.
-        for conversation in self.0.conversations_at(place, &key).await? {
+        let there = self.0.store.conversations_of(&account, &place.chat, thread);
+        for conversation in there.await? {
             self.wake(conversation, Wake::Reopened);
         }
         Ok(())

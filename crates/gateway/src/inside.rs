@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use homing_domain::ids::ConversationId;
-use homing_domain::key::SessionKey;
 use homing_domain::origin::{AccountName, Origin};
 use homing_domain::time::Timestamp;
 use homing_ports::inbox::Wrote;
@@ -67,24 +66,6 @@ impl Inside {
             let _listeners = self.changes.send(*conversation);
         }
         Ok(u64::try_from(moved.len()).unwrap_or(u64::MAX))
-    }
-
-    /// The conversations of a place: its own, and those of single people in it.
-    pub async fn conversations_at(
-        &self,
-        place: &Origin,
-        key: &SessionKey,
-    ) -> Result<Vec<ConversationId>, StoreError> {
-        let own = self.store.conversation_by_key(key).await?;
-        let mut found: Vec<ConversationId> = own.into_iter().map(|row| row.id).collect();
-        let dead = self
-            .store
-            .conversations_of(&place.account_name(), &place.chat, place.thread.as_deref())
-            .await?;
-        found.extend(dead);
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
     }
 
     /// In the home conversation, where there is one, as a notice of Homing's own; in the log in any case.

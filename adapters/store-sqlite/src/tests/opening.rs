@@ -281,3 +281,34 @@ async fn a_row_that_cannot_be_is_named() {
     );
     store.close().await.unwrap();
 }
+
+/// A store of the first schema keeps everything it holds, and takes what the newer one adds.
+#[tokio::test]
+async fn an_older_schema_is_brought_up_to_date_with_its_rows() {
+    let place = place();
+    fs::create_dir_all(place.path.parent().unwrap()).unwrap();
+    fs::write(&place.path, "").unwrap();
+    let mut older = raw(&place.path).await;
+    sqlx::raw_sql(include_str!(
+        "../../../../migrations/sqlite/0001_initial.sql"
+    ))
+    .execute(&mut older)
+    .await
+    .unwrap();
+    let rows = "PRAGMA application_id = 1213156679; PRAGMA user_version = 1; \
+         INSERT INTO conversations (id, key, origin, created_at, active_at) VALUES (1, 'agent:main:console:dm:local:a', \
+         '{\"profile\":\"main\",\"platform\":\"console\",\"chat_type\":\"dm\",\"chat\":\"local\",\"thread\":\"a\"}', 1, 1); \
+         INSERT INTO lineages (id, conversation, tip) VALUES (2, 1, 3); \
+         INSERT INTO sessions (id, conversation, lineage, started_at) VALUES (3, 1, 2, 1); \
+         INSERT INTO messages (id, conversation, session, role, text, at) VALUES (4, 1, 3, 'person', 'hello', 1)";
+    sqlx::raw_sql(rows).execute(&mut older).await.unwrap();
+    end(older).await;
+    let store = store(&place).await;
+    let session = homing_domain::ids::SessionId::from_number(3);
+    let history = store.history(session, 10).await.unwrap();
+    assert_eq!(history.len(), 1);
+    assert_eq!(history[0].text, "hello");
+    assert_eq!(history[0].data, None);
+    assert_eq!(store.context(session, 10).await.unwrap().messages, history);
+    store.close().await.unwrap();
+}
