@@ -31,13 +31,15 @@ const READ: u32 = 1_000;
 impl Conversation {
     /// Commands are carried out wherever they stand in the queue: `/stop` must not wait for what it stops. Other messages keep their order.
     pub(super) async fn read_messages(&mut self) -> Result<(), StoreError> {
+        // Before the reading: a part that comes while it is read must not be found late by a later clock.
+        let now = self.inside.now();
         let waiting = self.inside.store.inbound_waiting(self.id, READ).await?;
         let queued = waiting.into_iter().filter(|inbound| inbound.turn.is_none());
         let mut first = None;
         let mut plain = Vec::new();
         self.whole_at = None;
         for written in together::join(queued) {
-            if let Some(at) = written.whole_at.filter(|at| *at > self.inside.now()) {
+            if let Some(at) = written.whole_at.filter(|at| *at > now) {
                 earliest(&mut self.whole_at, at);
                 first.get_or_insert(None);
                 continue;
