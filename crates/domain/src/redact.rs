@@ -19,14 +19,28 @@ pub const REDACTED: &str = "[redacted]";
 /// Redact before you cut: half a token does not look like one.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
-    for rule in RULES.iter() {
-        match rule.regex.replace_all(&text, rule.replace) {
-            Cow::Owned(changed) if *changed != *text => text = Cow::Owned(changed),
-            Cow::Owned(_) | Cow::Borrowed(_) => {}
-        }
+    for _ in 0..PASSES {
+        let Some(changed) = pass(&text) else { break };
+        text = Cow::Owned(changed);
     }
     text
 }
+
+/// `None`: there is nothing to replace.
+fn pass(text: &str) -> Option<String> {
+    let mut whole: Option<String> = None;
+    for rule in RULES.iter() {
+        let now = whole.as_deref().unwrap_or(text);
+        match rule.regex.replace_all(now, rule.replace) {
+            Cow::Owned(changed) if changed != now => whole = Some(changed),
+            Cow::Owned(_) | Cow::Borrowed(_) => {}
+        }
+    }
+    whole
+}
+
+/// What one rule leaves may be the beginning of what an earlier one looks for.
+const PASSES: usize = 4;
 
 struct Rule {
     regex: Regex,
@@ -87,7 +101,8 @@ const AUTHORIZATION: &str = r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']
 const AUTHORIZATION_BARE: &str =
     r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?)([^\s"'\\]+)"#;
 const COOKIE: &str = r#"(?i)(\b(?:set-)?cookie:[ \t]*)[^\s=;"']+=[^\r\n"']+"#;
-const BEARER: &str = r"(?i)(\bbearer[ \t]+)([A-Za-z0-9._~+/=-]{8,})";
+/// As RFC 6750 has it: `=` stands at the end only. Else the value of `Bearer key=Bearer …` would hide the second one.
+const BEARER: &str = r"(?i)(\bbearer[ \t]+)([A-Za-z0-9._~+/-]{8,}=*)";
 /// A name that ends so is a secret's, whatever stands before it (`AWS_SECRET_ACCESS_KEY`, `db.password`).
 const SECRET_NAMES: &str = "password|passwd|passphrase|secret|(?:api|access|private|secret|signing|encryption|master|account)[_-]?key|secret_key_base|\
                             (?:access|refresh|id|auth|bot|session|api)[_-]?token|connection[_-]?string";

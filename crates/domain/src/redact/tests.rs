@@ -133,6 +133,14 @@ fn names_are_kept_and_values_are_not() {
     }
 }
 
+// Found by `twice_is_once`: what hid the secret from the first pass is what the first pass took.
+#[test]
+fn a_secret_is_not_hidden_by_another_name_before_it() {
+    let secret = canary("", 12);
+    gone(&format!("--secret Bearer KEY=Bearer {secret}"), &secret);
+    gone(&format!("Bearer KEY=Bearer {secret}"), &secret);
+}
+
 #[test]
 fn private_keys_go_whole_or_cut() {
     let body = "MIIEpAIBAAKCAQEA7bq\nabcd+/==\n";
