@@ -5,7 +5,8 @@
 //! What must not happen has to be made impossible elsewhere: by the user that the gateway runs as, and by the machine it runs on.
 //!
 //! The text is read as a shell reads it (`shell`), followed through quotes, substitutions, pipes, variables and wrappers such as `sudo`, `xargs`
-//! and `sh -c` (`walk`, `expand`, `wrappers`), and every command that is found is judged with its arguments (`rules`).
+//! and `sh -c` (`walk`, `expand`, `wrappers`), and every command that is found is judged with its arguments (`rules`). What is written to a command
+//! that runs already is judged by what it takes its standard input for (`input`).
 //!
 //! **Invariant:** looking is total, its time is linear in the text, and it fails closed: what cannot be read, is longer or deeper than the bounds, or
 //! only becomes a command when it runs, is itself a danger ([`Rule::HiddenCode`]).
@@ -14,6 +15,7 @@
 mod call;
 mod expand;
 mod grant;
+mod input;
 mod paths;
 mod rule;
 mod rules;
@@ -25,6 +27,7 @@ mod wrappers;
 mod tests;
 
 pub use grant::grant_key;
+pub use input::{Heard, Input};
 pub use rule::Rule;
 
 /// Bytes of the longest command that is looked at. Linux hands no longer argument to a program.
@@ -40,6 +43,11 @@ pub struct Danger {
     pub why: String,
     /// The beginning of the simple command that it is about, with characters that deceive written as escapes.
     pub part: String,
+}
+
+/// All of a command or text for the person who is asked about it: characters that cannot be seen, or move others, are written as escapes.
+pub fn readable(text: &str) -> String {
+    shell::readable(text)
 }
 
 /// The reasons to ask before `command` is run by `/bin/sh -c`, at most [`MOST`], in the order in which they are found. None if it is harmless.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Rule;
+use super::input::Reads;
 use super::paths::{self, Place};
 use super::shell::HOLE;
 
@@ -40,6 +41,8 @@ impl Argument {
 pub(super) struct Flow {
     /// There is something to be read at all.
     pub piped: bool,
+    /// It is the standard input of the whole command, which may be written to while it runs.
+    pub open: bool,
     /// What it is, word by word.
     pub text: Option<Rc<str>>,
     /// It came from the network.
@@ -57,6 +60,14 @@ impl Flow {
         }
     }
 
+    /// What is written to it is not known yet.
+    pub fn open() -> Flow {
+        Flow {
+            open: true,
+            ..Flow::default()
+        }
+    }
+
     /// Something comes, and nothing is known of it.
     pub fn unknown() -> Flow {
         Flow {
@@ -68,6 +79,7 @@ impl Flow {
     pub fn and(self, other: Flow) -> Flow {
         Flow {
             piped: self.piped || other.piped,
+            open: self.open || other.open,
             text: match (self.text, other.text) {
                 (None, text) if !self.piped => text,
                 (text, None) if !other.piped => text,
@@ -81,11 +93,22 @@ impl Flow {
 
 /// What the rules have to say about a command.
 #[derive(Debug, Default)]
-pub(super) struct Findings(pub Vec<(Rule, String)>);
+pub(super) struct Findings {
+    pub dangers: Vec<(Rule, String)>,
+    /// What it takes its standard input for.
+    pub reads: Vec<Reads>,
+}
 
 impl Findings {
     pub fn add(&mut self, rule: Rule, why: impl Into<String>) {
-        self.0.push((rule, why.into()));
+        self.dangers.push((rule, why.into()));
+    }
+
+    /// Only what may be written to later matters; what is piped in is known, or asked about, already.
+    pub fn reads(&mut self, input: &Flow, reads: Reads) {
+        if input.open {
+            self.reads.push(reads);
+        }
     }
 
     pub fn add_if(&mut self, holds: bool, rule: Rule, why: &str) {

@@ -23,6 +23,8 @@ pub(super) struct Variables {
     values: HashMap<String, Value>,
     mentioned: HashSet<String>,
     mentioned_again: HashSet<String>,
+    /// What was done before is not known, and may have given them other values.
+    uncertain: bool,
 }
 
 impl Variables {
@@ -54,8 +56,16 @@ impl Variables {
         variables
     }
 
+    /// Of a text that comes after others.
+    pub fn uncertain(source: &str) -> Variables {
+        Variables {
+            uncertain: true,
+            ..Variables::of(source)
+        }
+    }
+
     pub fn set(&mut self, name: &str, value: Value) {
-        if !self.mentioned_again.contains(name) {
+        if !self.uncertain && !self.mentioned_again.contains(name) {
             self.values.insert(name.to_owned(), value);
         }
     }

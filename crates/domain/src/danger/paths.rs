@@ -165,6 +165,13 @@ pub(super) fn normal(text: &str, folder: Option<&str>) -> String {
     }
 }
 
+/// What a program finds there is what it was given to read, or may be.
+pub(super) fn is_standard_input(path: &str) -> bool {
+    matches!(path, "/dev/stdin" | "/dev/tty")
+        || path.starts_with("/dev/fd/")
+        || path.starts_with("/proc/") && path.contains("/fd/")
+}
+
 /// What is at a path that went through [`normal`].
 pub(super) fn place(path: &str) -> Place {
     let lower = path.to_ascii_lowercase();

@@ -9,6 +9,7 @@ mod secrets;
 mod services;
 
 pub(super) use code::code;
+pub(super) use databases::{documents, keys, sql};
 pub(super) use files::write;
 pub(super) use secrets::{leaves_contents_alone, read};
 

@@ -34,6 +34,10 @@ pub(super) struct Script {
     /// The contents of here-documents, in their order.
     pub bodies: Vec<Word>,
     pub trouble: Option<Trouble>,
+    /// Where the last line begins that is not over: what comes before it is complete.
+    pub settled: usize,
+    /// Its trouble is that it ends inside of something; more may come that completes it.
+    pub waits: bool,
 }
 
 pub(super) type Pipeline = Vec<Command>;
@@ -139,9 +143,23 @@ pub(super) fn read(text: &str, depth: usize) -> Script {
     let trouble = reader.script(&mut list).err();
     Script {
         list,
-        bodies: reader.bodies,
         trouble,
+        settled: reader.settled,
+        waits: reader.waits_for_more(trouble),
+        bodies: reader.bodies,
     }
+}
+
+/// All of `text` in characters that a person can see; those that cannot be seen, or move others, are written as escapes.
+pub(super) fn readable(text: &str) -> String {
+    let mut seen = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            _ if is_deceptive(character) => seen.extend(character.escape_default()),
+            _ => seen.push(character),
+        }
+    }
+    seen
 }
 
 /// The beginning of `text` on one line, in characters that a person can see.

@@ -5,6 +5,7 @@
 mod dangerous;
 mod deceiving;
 mod harmless;
+mod input;
 mod keys;
 mod properties;
 

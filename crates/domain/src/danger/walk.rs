@@ -4,8 +4,9 @@
 
 use super::call::{Argument, Call, Findings, Flow};
 use super::expand::{Value, Variables};
+use super::input::Reads;
 use super::shell::{
-    self, Assignment, Command, Group, Pipeline, Redirect, RedirectKind, Simple, Word,
+    self, Assignment, Command, Group, Pipeline, Redirect, RedirectKind, Script, Simple, Word,
 };
 use super::wrappers::{self, Inner};
 use super::{Danger, MOST, Rule, paths, rules};
@@ -22,19 +23,72 @@ pub(super) struct Walk {
     folder: Option<String>,
     /// The here-documents of the script that is walked.
     bodies: std::rc::Rc<Vec<Word>>,
+    /// What takes the standard input for what, and the folder that it does so in.
+    reads: Vec<(Reads, Option<String>)>,
+}
+
+/// What is found in a text that is written to a shell.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub dangers: Vec<Danger>,
+    /// What reads the text that comes after it.
+    pub reads: Vec<(Reads, Option<String>)>,
+    /// Where its last line begins that is not over.
+    pub settled: usize,
+    /// Where the shell is after it.
+    pub folder: Option<String>,
 }
 
 impl Walk {
     pub fn over(command: &str) -> Vec<Danger> {
-        let mut walk = Walk {
+        let mut walk = Walk::new(Variables::of(command), None);
+        walk.source(command, &Flow::default());
+        walk.finish(command)
+    }
+
+    /// What takes the standard input of a command for what.
+    pub fn readers(command: &str) -> Vec<(Reads, Option<String>)> {
+        let mut walk = Walk::new(Variables::of(command), None);
+        walk.source(command, &Flow::open());
+        walk.reads
+    }
+
+    /// A text that comes after others, and may end in the middle.
+    pub fn written(text: &str, folder: Option<String>) -> Written {
+        let mut walk = Walk::new(Variables::uncertain(text), folder);
+        walk.spend(text.len());
+        let mut script = shell::read(text, 0);
+        let settled = script.settled;
+        if script.waits {
+            script.trouble = None;
+        }
+        walk.script(script, text, &Flow::open());
+        let (reads, folder) = (
+            std::mem::take(&mut walk.reads),
+            std::mem::take(&mut walk.folder),
+        );
+        Written {
+            dangers: walk.finish(text),
+            reads,
+            settled,
+            folder,
+        }
+    }
+
+    fn new(variables: Variables, folder: Option<String>) -> Walk {
+        Walk {
             found: Vec::new(),
-            variables: Variables::of(command),
+            variables,
             spent: 0,
             depth: 0,
-            folder: None,
+            folder,
             bodies: std::rc::Rc::default(),
-        };
-        walk.source(command, &Flow::default());
+            reads: Vec::new(),
+        }
+    }
+
+    fn finish(mut self, command: &str) -> Vec<Danger> {
+        let walk = &mut self;
         if walk.is_spent() {
             let why = "Its variables and nested commands become too much to be understood.";
             walk.add(Rule::HiddenCode, why, &shell::excerpt(command));
@@ -43,7 +97,7 @@ impl Walk {
             let why = "It holds characters that make it look different from what it runs.";
             walk.add(Rule::HiddenCode, why, &shell::excerpt(command));
         }
-        walk.found
+        self.found
     }
 
     fn add(&mut self, rule: Rule, why: impl Into<String>, part: &str) {
@@ -58,8 +112,14 @@ impl Walk {
     }
 
     fn add_all(&mut self, findings: Findings, part: &str) {
-        for (rule, why) in findings.0 {
+        for (rule, why) in findings.dangers {
             self.add(rule, why, part);
+        }
+        for reads in findings.reads {
+            let reader = (reads, self.folder.clone());
+            if self.reads.len() < MOST && !self.reads.contains(&reader) {
+                self.reads.push(reader);
+            }
         }
     }
 
@@ -69,12 +129,16 @@ impl Walk {
         if self.is_spent() {
             return Flow::unknown();
         }
+        let script = shell::read(text, self.depth);
+        self.script(script, text, input)
+    }
+
+    fn script(&mut self, script: Script, text: &str, input: &Flow) -> Flow {
         let part = shell::excerpt(text);
         if text.contains(shell::HOLE) {
             let why = "A part of what a shell reads as commands is only known when it runs.";
             self.add(Rule::HiddenCode, why, &part);
         }
-        let script = shell::read(text, self.depth);
         let outer = std::mem::replace(&mut self.bodies, script.bodies.into());
         let output = self.list(&script.list, input);
         self.bodies = outer;
@@ -115,7 +179,11 @@ impl Walk {
             Command::Group(group) => self.group(group, input),
             Command::Function { name, body } => {
                 // Who calls it, and with which input, is not followed.
-                self.command(body, &Flow::unknown());
+                let unknown = Flow {
+                    open: input.open,
+                    ..Flow::unknown()
+                };
+                self.command(body, &unknown);
                 if calls(std::slice::from_ref(body), name) {
                     let why =
                         format!("The function `{name}` starts itself again, as a fork bomb does.");
@@ -183,7 +251,7 @@ impl Walk {
                         input = Flow::text(&self.expand_whole(body).text);
                     }
                 }
-                RedirectKind::Read => input = self.read_file(target, part),
+                RedirectKind::Read => input = self.read_file(target, &input, part),
                 RedirectKind::Write => {
                     let path = paths::normal(&target.text, self.folder.as_deref());
                     let mut findings = Findings::default();
@@ -195,7 +263,7 @@ impl Walk {
         input
     }
 
-    fn read_file(&mut self, target: Argument, part: &str) -> Flow {
+    fn read_file(&mut self, target: Argument, input: &Flow, part: &str) -> Flow {
         if let Some(flow) = target.file {
             return Flow {
                 piped: true,
@@ -203,6 +271,9 @@ impl Walk {
             };
         }
         let path = paths::normal(&target.text, self.folder.as_deref());
+        if paths::is_standard_input(&path) {
+            return input.clone();
+        }
         let mut findings = Findings::default();
         rules::read(&path, &mut findings);
         self.add_all(findings, part);
@@ -216,7 +287,8 @@ impl Walk {
         let Some((first, rest)) = arguments.split_first() else {
             return Flow::unknown();
         };
-        if let Some(why) = hidden_name(first) {
+        let hidden = hidden_name(first);
+        if let Some(why) = hidden {
             self.add(Rule::HiddenCode, why, part);
         }
         self.spend(rest.len());
@@ -239,6 +311,9 @@ impl Walk {
         let mut findings = Findings::default();
         rules::judge(&call, &mut findings);
         let inner = wrappers::inner(&call, &mut findings);
+        if hidden.is_some() {
+            findings.reads(input, Reads::Typed);
+        }
         self.add_all(findings, part);
         let mut output = wrappers::output(&call);
         for inner in inner {

@@ -7,11 +7,13 @@ mod table;
 
 pub(super) use output::output;
 
-use languages::{SHELLS, language, language_code, script_file, shell};
-use programs::{container, editor, find, git, parallel, ssh};
+use languages::{SHELLS, language, language_code, script_file, shell, standard_commands};
+use programs::{container, editor, find, git, parallel, ssh, terminals};
 use table::{RUNNERS, WRAPPERS, Wrapper};
 
 use super::call::{Argument, Call, Findings};
+use super::input::Reads;
+use super::paths::is_standard_input;
 use super::shell::HOLE;
 
 /// What a command runs.
@@ -69,16 +71,26 @@ pub(super) fn inner(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
         "." | "source" => sourced(call, findings),
         "watch" => joined(after_options(call.arguments, "nq", &["interval"])),
         "ssh" | "mosh" | "slogin" => ssh(call, findings),
-        "su" => call
-            .values(&["-c", "--command", "--session-command"])
-            .into_iter()
-            .flat_map(source)
-            .collect(),
-        "script" => call
-            .values(&["-c", "--command"])
-            .into_iter()
-            .flat_map(source)
-            .collect(),
+        "su" => given_or_typed(call, &["-c", "--command", "--session-command"], findings),
+        "script" => given_or_typed(call, &["-c", "--command"], findings),
+        "login" | "newgrp" | "telnet" | "rlogin" | "rsh" | "adb" | "picocom" | "minicom"
+        | "zellij" | "byobu" | "dtach" | "abduco" | "wsl" | "machinectl" | "vagrant"
+        | "distrobox" | "toolbox" => {
+            findings.reads(call.input, Reads::Typed);
+            Vec::new()
+        }
+        "tmux" | "screen" => {
+            findings.reads(call.input, Reads::Typed);
+            terminals(call)
+        }
+        "make" | "gmake"
+            if call
+                .values(&["-f", "--file", "--makefile"])
+                .into_iter()
+                .any(is_stdin) =>
+        {
+            standard_commands(call.input, findings)
+        }
         "nix-shell" | "guix" => call
             .values(&["--run", "--command"])
             .into_iter()
@@ -91,8 +103,13 @@ pub(super) fn inner(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
             .collect(),
         "parallel" => parallel(call, findings),
         "find" | "gfind" | "fd" | "fdfind" => find(call),
-        "docker" | "podman" | "nerdctl" | "lxc" => container(call),
-        "kubectl" | "oc" => after_word(call.arguments, "--"),
+        "docker" | "podman" | "nerdctl" | "lxc" => container(call, findings),
+        "kubectl" | "oc" => {
+            if call.has_any(&["attach", "rsh", "debug", "run"]) {
+                findings.reads(call.input, Reads::Typed);
+            }
+            after_word(call.arguments, "--")
+        }
         "git" => git(call),
         "tar" | "bsdtar" | "gtar" => call
             .values(&["--to-command", "-I", "--use-compress-program"])
@@ -109,15 +126,38 @@ pub(super) fn inner(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
             .into_iter()
             .flat_map(source)
             .collect(),
-        "vim" | "vi" | "nvim" | "ex" | "view" => editor(call),
-        "at" | "batch" => call
-            .input
-            .text
-            .iter()
-            .flat_map(|text| source(text))
-            .collect(),
+        "vim" | "vi" | "nvim" | "ex" | "view" | "ed" => {
+            findings.reads(call.input, Reads::Escapes);
+            editor(call)
+        }
+        "less" | "more" | "most" | "man" | "gdb" | "lldb" | "ftp" | "sftp" | "lftp" | "mail"
+        | "mutt" => {
+            findings.reads(call.input, Reads::Escapes);
+            Vec::new()
+        }
+        "at" | "batch" => {
+            findings.reads(call.input, Reads::Typed);
+            call.input
+                .text
+                .iter()
+                .flat_map(|text| source(text))
+                .collect()
+        }
         _ => Vec::new(),
     }
+}
+
+fn is_stdin(path: &str) -> bool {
+    path == "-" || is_standard_input(path)
+}
+
+/// Commands in an option; without one they are typed.
+fn given_or_typed(call: &Call<'_>, options: &[&str], findings: &mut Findings) -> Vec<Inner> {
+    let given = call.values(options);
+    if given.is_empty() {
+        return standard_commands(call.input, findings);
+    }
+    given.into_iter().flat_map(source).collect()
 }
 
 fn source(text: &str) -> Vec<Inner> {
@@ -189,6 +229,12 @@ fn wrapped(call: &Call<'_>, wrapper: &Wrapper, findings: &mut Findings) -> Vec<I
         rest = &rest[assignments..];
     }
     match name {
+        "sudo" | "doas" | "run0" | "pkexec" | "chroot" | "nsenter" | "unshare" | "runuser"
+        | "systemd-run" | "setpriv"
+            if rest.is_empty() =>
+        {
+            return standard_commands(call.input, findings);
+        }
         "env" => {
             let split = call.values(&["-S", "--split-string"]);
             if let Some(text) = split.first() {
@@ -250,6 +296,9 @@ fn sourced(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
     let Some(file) = call.arguments.first() else {
         return Vec::new();
     };
+    if is_stdin(&file.text) {
+        return standard_commands(call.input, findings);
+    }
     script_file(file, findings);
     Vec::new()
 }

@@ -93,6 +93,8 @@ pub fn judge(call: &Call<'_>, findings: &mut Findings) {
             text.to_ascii_lowercase().contains("exec:")
                 || text.to_ascii_lowercase().contains("system:")
         }),
+        "fc" => !call.short('l'),
+        "bind" | "bindkey" => call.texts().any(|text| text != "-l" && text != "-P"),
         "gdb" | "lldb" => call
             .values(&["-ex", "-eval-command", "-o"])
             .iter()

@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::super::Rule;
 use super::super::call::{Call, Findings};
+use super::super::input::Reads;
 use super::super::shell::HOLE;
 
 const SQL: &[&str] = &[
@@ -55,10 +56,16 @@ const LOST: &str = "Deletes data or tables of a database.";
 
 pub fn judge(call: &Call<'_>, findings: &mut Findings) {
     match call.name {
-        name if SQL.contains(&name) => sql(call, findings),
+        name if SQL.contains(&name) => client(call, findings),
         "dropdb" | "dropuser" | "mysqldrop" => findings.add(Rule::Database, LOST),
-        "redis-cli" | "valkey-cli" | "keydb-cli" => redis(call, findings),
-        "mongo" | "mongosh" => mongo(call, findings),
+        "redis-cli" | "valkey-cli" | "keydb-cli" => {
+            findings.reads(call.input, Reads::Keys);
+            keys(&statements(call), findings);
+        }
+        "mongo" | "mongosh" => {
+            findings.reads(call.input, Reads::Documents);
+            documents(&statements(call), findings);
+        }
         "pg_restore" => {
             findings.add_if(call.short('c') || call.long("clean"), Rule::Database, LOST)
         }
@@ -95,23 +102,13 @@ fn statements(call: &Call<'_>) -> String {
     texts.join("\n")
 }
 
-fn sql(call: &Call<'_>, findings: &mut Findings) {
-    let text = statements(call);
-    // With and without comments: in some dialects there is code in them.
-    let bare = COMMENTS.replace_all(&text, " ");
-    let lost = [text.as_str(), &bare]
-        .iter()
-        .any(|text| LOSES.is_match(text))
-        || bare.split(';').any(is_without_condition);
+fn client(call: &Call<'_>, findings: &mut Findings) {
+    findings.reads(call.input, Reads::Sql);
+    sql(&statements(call), findings);
     findings.add_if(
-        lost || call.name == "mysqladmin" && call.has("drop"),
+        call.name == "mysqladmin" && call.has("drop"),
         Rule::Database,
         LOST,
-    );
-    findings.add_if(
-        SHELL.is_match(&text),
-        Rule::HiddenCode,
-        "Lets the database run commands, or write files.",
     );
     let unknown = call
         .values(&["-c", "-e", "--command", "--execute", "-q", "--query"])
@@ -124,6 +121,20 @@ fn sql(call: &Call<'_>, findings: &mut Findings) {
     );
 }
 
+/// Statements, and what clients take between them.
+pub fn sql(text: &str, findings: &mut Findings) {
+    // With and without comments: in some dialects there is code in them.
+    let bare = COMMENTS.replace_all(text, " ");
+    let lost = [text, &bare].iter().any(|text| LOSES.is_match(text))
+        || bare.split(';').any(is_without_condition);
+    findings.add_if(lost, Rule::Database, LOST);
+    findings.add_if(
+        SHELL.is_match(text),
+        Rule::HiddenCode,
+        "Lets the database run commands, or write files.",
+    );
+}
+
 /// Changes all rows of a table.
 fn is_without_condition(statement: &str) -> bool {
     let always = |lower: &str| {
@@ -133,8 +144,9 @@ fn is_without_condition(statement: &str) -> bool {
     WHOLE.is_match(statement) && (!lower.contains("where") || always(&lower))
 }
 
-fn redis(call: &Call<'_>, findings: &mut Findings) {
-    let text = statements(call).to_ascii_lowercase();
+/// Commands of a store of keys.
+pub fn keys(text: &str, findings: &mut Findings) {
+    let text = text.to_ascii_lowercase();
     let lost = text.split_whitespace().any(|word| {
         matches!(
             word,
@@ -151,8 +163,9 @@ fn redis(call: &Call<'_>, findings: &mut Findings) {
     findings.add_if(lost, Rule::Database, LOST);
 }
 
-fn mongo(call: &Call<'_>, findings: &mut Findings) {
-    let text = statements(call).to_ascii_lowercase();
+/// Calls of a store of documents.
+pub fn documents(text: &str, findings: &mut Findings) {
+    let text = text.to_ascii_lowercase();
     let lost = [
         "dropdatabase",
         ".drop(",

@@ -38,7 +38,12 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 None if until.is_empty() => return Ok(""),
                 None => return Err(Trouble::Open),
-                Some(b'\n') => self.newline()?,
+                Some(b'\n') => {
+                    self.newline()?;
+                    if until.is_empty() && !self.cut_short {
+                        self.settled = self.at;
+                    }
+                }
                 Some(b';') if !self.rest().starts_with(";;") => self.at += 1,
                 Some(b'&') if !self.rest().starts_with("&>") => self.at += 1,
                 Some(b'|') if self.take("||") => {}
@@ -184,7 +189,10 @@ impl<'a> Reader<'a> {
     fn for_loop(&mut self, group: &mut Group) -> Read<()> {
         self.skip_blanks();
         if self.take("((") {
-            let end = self.rest().find("))").ok_or(Trouble::Open)?;
+            let Some(end) = self.rest().find("))") else {
+                self.at = self.text.len();
+                return Err(Trouble::Open);
+            };
             // What is calculated may hold substitutions.
             let inside = &self.rest()[..end];
             if inside.contains('`') || inside.contains("$(") || inside.contains("${") {

@@ -9,6 +9,12 @@ pub(super) struct Reader<'a> {
     /// Here-documents that begin after the line that is being read.
     pub waiting: Vec<Waiting>,
     pub bodies: Vec<Word>,
+    /// Behind the last line end at which nothing was open.
+    pub settled: usize,
+    /// The text ended before a here-document did.
+    pub cut_short: bool,
+    /// A text inside of this one cannot be read, whatever comes after.
+    broken: bool,
 }
 
 pub(super) struct Waiting {
@@ -26,6 +32,19 @@ impl<'a> Reader<'a> {
             depth,
             waiting: Vec::new(),
             bodies: Vec::new(),
+            settled: 0,
+            cut_short: false,
+            broken: false,
+        }
+    }
+
+    /// Nothing else is wrong than that the text is over.
+    pub fn waits_for_more(&self, trouble: Option<Trouble>) -> bool {
+        match trouble {
+            None | Some(Trouble::TooDeep) => false,
+            Some(Trouble::OpenQuote | Trouble::Open | Trouble::Misplaced) => {
+                !self.broken && self.at >= self.text.len()
+            }
         }
     }
 
@@ -82,6 +101,7 @@ impl<'a> Reader<'a> {
 
     fn here_document(&mut self, waiting: &Waiting) -> Result<(), Trouble> {
         let mut content = String::new();
+        let mut ended = false;
         while self.at < self.text.len() {
             let rest = self.rest();
             let line = &rest[..rest.find('\n').map_or(rest.len(), |end| end + 1)];
@@ -92,10 +112,13 @@ impl<'a> Reader<'a> {
                 line
             };
             if line.trim_end_matches(['\n', '\r']) == waiting.delimiter {
+                // Without the end of its line it may become another one.
+                ended = line.ends_with('\n');
                 break;
             }
             content.push_str(line);
         }
+        self.cut_short |= !ended;
         let pieces = if waiting.quoted {
             vec![Piece::Text {
                 text: content,
@@ -123,6 +146,7 @@ impl<'a> Reader<'a> {
         inner.bodies = std::mem::take(&mut self.bodies);
         let result = read(&mut inner);
         self.bodies = inner.bodies;
+        self.broken |= result.is_err();
         result
     }
 
@@ -186,7 +210,10 @@ impl<'a> Reader<'a> {
 
     fn single_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
         self.at += 1;
-        let end = self.rest().find('\'').ok_or(Trouble::OpenQuote)?;
+        let Some(end) = self.rest().find('\'') else {
+            self.at = self.text.len();
+            return Err(Trouble::OpenQuote);
+        };
         push(pieces, &self.rest()[..end], true);
         self.at += end + 1;
         Ok(())
@@ -254,7 +281,10 @@ impl<'a> Reader<'a> {
         let mut source = String::new();
         loop {
             let rest = self.rest();
-            let length = rest.find(['`', '\\']).ok_or(Trouble::Open)?;
+            let Some(length) = rest.find(['`', '\\']) else {
+                self.at = self.text.len();
+                return Err(Trouble::Open);
+            };
             source.push_str(&rest[..length]);
             self.at += length + 1;
             if rest[length..].starts_with('`') {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{LONGEST, MOST, grant_key, look};
+use super::super::{Input, LONGEST, MOST, grant_key, look};
 
 /// Pieces that mean something to a shell, in any order.
 fn shell_like() -> impl Strategy<Value = String> {
@@ -144,6 +144,30 @@ proptest! {
     }
 
     #[test]
+    fn what_is_written_in_parts_is_asked_about_like_the_whole(text in shell_like(), cuts in proptest::collection::vec(0..120usize, 1..4), at in 0..4usize) {
+        let command = ["bash", "zsh", "python3", "psql"][at];
+        let whole = Input::of(command, true).hear(&text);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(*cut)).collect();
+        cuts.push(text.len());
+        cuts.sort_unstable();
+        let (mut input, mut from, mut asked) = (Input::of(command, true), 0, false);
+        for cut in cuts {
+            let heard = input.hear(&text[from..cut]);
+            asked |= !heard.dangers.is_empty();
+            (input, from) = (heard.after, cut);
+        }
+        prop_assert!(asked || whole.dangers.is_empty(), "{:?}: {:?}", text, whole.dangers);
+    }
+
+    #[test]
+    fn what_is_complete_is_asked_about_as_a_command_is(text in shell_like()) {
+        let command = format!("{text}\nrm -rf x\n");
+        let found = look(&command).iter().any(|danger| danger.part == "rm -rf x");
+        let heard = Input::of("bash", false).hear(&command);
+        prop_assert!(!found || heard.dangers.iter().any(|danger| danger.part == "rm -rf x"), "{:?}", command);
+    }
+
+    #[test]
     fn a_key_is_final_and_as_dangerous_as_its_command(command in shell_like()) {
         let key = grant_key(&command);
         prop_assert_eq!(grant_key(&key), key.clone());
@@ -221,6 +245,8 @@ fn hostile_texts_are_read_in_linear_time() {
     }
     for piece in ["$(", "env ", "x;", "a=$a", "<<E\n", "rm x;", "'"] {
         read("", piece, LONGEST);
+        let heard = Input::of("zsh", true).hear(&piece.repeat(LONGEST / piece.len()));
+        assert!(heard.dangers.len() <= MOST && heard.before.is_empty());
     }
     // Twice as long as what is read at all.
     assert_eq!(look(&"$(".repeat(LONGEST)).len(), 1);

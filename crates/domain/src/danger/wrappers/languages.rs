@@ -1,6 +1,8 @@
 //! Shells and other languages: code as an argument, as a file, or piped in.
 
 use super::super::call::{Argument, Call, Findings, Flow};
+use super::super::input::Reads;
+use super::super::paths::is_standard_input;
 use super::super::shell::HOLE;
 use super::super::{Rule, rules};
 use super::{Inner, source};
@@ -51,10 +53,7 @@ pub fn shell(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
             continue;
         }
         let Some(letters) = text.strip_prefix('-').or_else(|| text.strip_prefix('+')) else {
-            if text == "/dev/stdin"
-                || text.starts_with("/dev/fd/")
-                || text.starts_with("/proc/self/fd/")
-            {
+            if is_standard_input(text) {
                 break;
             }
             script_file(argument, findings);
@@ -81,14 +80,29 @@ pub fn shell(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
             arguments.next();
         }
     }
-    standard_input(call.input, findings)
+    let reads = match call.name {
+        "sh" | "bash" | "rbash" | "dash" | "ash" | "ksh" | "ksh93" | "mksh" | "fish" => {
+            Reads::Commands
+        }
+        _ => Reads::Typed,
+    };
+    standard_input(call.input, reads, findings)
+        .into_iter()
+        .flat_map(|text| source(&text))
+        .collect()
+}
+
+/// Commands that are read from the standard input.
+pub fn standard_commands(input: &Flow, findings: &mut Findings) -> Vec<Inner> {
+    standard_input(input, Reads::Typed, findings)
         .into_iter()
         .flat_map(|text| source(&text))
         .collect()
 }
 
 /// Code that is read from what is piped in: itself, or why it is not known.
-pub fn standard_input(input: &Flow, findings: &mut Findings) -> Option<String> {
+fn standard_input(input: &Flow, reads: Reads, findings: &mut Findings) -> Option<String> {
+    findings.reads(input, reads);
     match &input.text {
         Some(text) => return Some(text.to_string()),
         None if input.remote => findings.add(Rule::RemoteCode, REMOTE),
@@ -109,6 +123,9 @@ pub fn language(name: &str) -> Option<&'static [&'static str]> {
 pub fn language_code(call: &Call<'_>, options: &[&str], findings: &mut Findings) {
     let mut arguments = call.arguments.iter();
     let mut given = false;
+    if call.short('i') || call.short('a') || call.long("interactive") {
+        findings.reads(call.input, Reads::Code);
+    }
     while let Some(argument) = arguments.next() {
         let text = argument.text.as_str();
         if call.name == "deno" && text == "eval" {
@@ -122,7 +139,7 @@ pub fn language_code(call: &Call<'_>, options: &[&str], findings: &mut Findings)
             if given && call.name == "deno" {
                 rules::code(argument, findings);
             }
-            if text != "/dev/stdin" {
+            if !is_standard_input(text) {
                 script_file(argument, findings);
                 return;
             }
@@ -151,7 +168,7 @@ pub fn language_code(call: &Call<'_>, options: &[&str], findings: &mut Findings)
         }
         given = true;
     }
-    if !given && let Some(text) = standard_input(call.input, findings) {
+    if !given && let Some(text) = standard_input(call.input, Reads::Code, findings) {
         rules::code(&Argument::new(text), findings);
     }
 }

@@ -1,8 +1,9 @@
 //! Programs that run commands in ways of their own.
 
 use super::super::call::{Argument, Call, Findings};
+use super::super::input::Reads;
 use super::super::shell::HOLE;
-use super::languages::standard_input;
+use super::languages::standard_commands;
 use super::{Inner, after_options, command, joined, source};
 
 pub fn ssh(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
@@ -19,11 +20,7 @@ pub fn ssh(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
     let remote = rest.get(1..).unwrap_or_default();
     inner.extend(joined(remote));
     if remote.is_empty() && !rest.is_empty() {
-        inner.extend(
-            standard_input(call.input, findings)
-                .into_iter()
-                .flat_map(|text| source(&text)),
-        );
+        inner.extend(standard_commands(call.input, findings));
     }
     inner
 }
@@ -51,10 +48,7 @@ pub fn parallel(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
                 .flat_map(|argument| source(&argument.text))
                 .collect();
         }
-        return standard_input(call.input, findings)
-            .into_iter()
-            .flat_map(|text| source(&text))
-            .collect();
+        return standard_commands(call.input, findings);
     }
     if texts.iter().all(|text| !text.contains('{')) {
         texts.push("{}".to_owned());
@@ -92,7 +86,7 @@ pub fn find(call: &Call<'_>) -> Vec<Inner> {
     inner
 }
 
-pub fn container(call: &Call<'_>) -> Vec<Inner> {
+pub fn container(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
     const FLAGS: &[&str] = &[
         "--rm",
         "--detach",
@@ -108,12 +102,15 @@ pub fn container(call: &Call<'_>) -> Vec<Inner> {
         "--no-deps",
         "--build",
     ];
-    let Some(at) = call.texts().position(|text| matches!(text, "exec" | "run")) else {
+    let words = ["exec", "run", "attach"];
+    let Some(at) = call.texts().position(|text| words.contains(&text)) else {
         return Vec::new();
     };
     let mut rest = &call.arguments[at + 1..];
+    let mut interactive = call.arguments[at].text == "attach";
     while let Some(first) = rest.first().filter(|first| first.text.starts_with('-')) {
         let text = first.text.as_str();
+        interactive |= text == "--interactive" || !text.starts_with("--") && text.contains('i');
         let valued = if text.starts_with("--") {
             !text.contains('=') && !FLAGS.contains(&text)
         } else {
@@ -121,7 +118,62 @@ pub fn container(call: &Call<'_>) -> Vec<Inner> {
         };
         rest = rest.get(1 + usize::from(valued)..).unwrap_or_default();
     }
-    command(rest.get(1..).unwrap_or_default())
+    let rest = match rest.get(1..).unwrap_or_default() {
+        [first, rest @ ..] if first.text == "--" => rest,
+        rest => rest,
+    };
+    // What an image starts by itself may be a shell.
+    if rest.is_empty() && interactive {
+        findings.reads(call.input, Reads::Typed);
+    }
+    command(rest)
+}
+
+/// What is typed into other terminals, or started in them.
+pub fn terminals(call: &Call<'_>) -> Vec<Inner> {
+    if call.name == "screen" {
+        if let Some(at) = call.texts().position(|text| text == "stuff") {
+            return typed(&call.arguments[at + 1..]);
+        }
+        return command(after_options(call.arguments, "ceghprsStTX", &[]));
+    }
+    call.arguments
+        .split(|argument| argument.text == ";")
+        .flat_map(|arguments| {
+            let arguments = after_options(arguments, "cfLST", &[]);
+            let Some((word, rest)) = arguments.split_first() else {
+                return Vec::new();
+            };
+            match word.text.as_str() {
+                "send-keys" | "send" => typed(after_options(rest, "Nt", &[])),
+                "new-session" | "new" | "new-window" | "neww" | "split-window" | "splitw"
+                | "respawn-pane" | "respawn-window" | "run-shell" | "run" | "if-shell" | "if"
+                | "pipe-pane" | "pipep" | "display-popup" | "popup" | "confirm-before" => {
+                    joined(after_options(rest, "ceFlnstTxy", &[]))
+                }
+                _ => Vec::new(),
+            }
+        })
+        .collect()
+}
+
+/// Keys and texts, one after another.
+fn typed(arguments: &[Argument]) -> Vec<Inner> {
+    let text: String = arguments
+        .iter()
+        .map(|argument| match argument.text.as_str() {
+            "Enter" | "C-m" | "C-j" | "KPEnter" => "\n",
+            "Space" => " ",
+            text => text,
+        })
+        .collect();
+    source(
+        &text
+            .replace('\r', "\n")
+            .replace("\\n", "\n")
+            .replace("\\r", "\n")
+            .replace("^M", "\n"),
+    )
 }
 
 pub fn git(call: &Call<'_>) -> Vec<Inner> {
