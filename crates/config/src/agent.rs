@@ -16,6 +16,8 @@ pub struct Agent {
     /// How long a question about a dangerous command waits for its answer.
     #[serde(deserialize_with = "duration::field")]
     pub approve_within: Duration,
+    /// What background turns and sub-agents do that want to run a dangerous command (OWN-67).
+    pub approve_in_background: AskInBackground,
     /// For `kind = "openai"`: the server's address, with its `/v1`.
     pub base_url: Option<String>,
     /// For `kind = "openai"`.
@@ -64,12 +66,24 @@ pub enum Busy {
     Interrupt,
 }
 
+/// What background work does that needs a person's leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskInBackground {
+    /// Nobody is asked, and it is not run.
+    #[default]
+    Refuse,
+    /// Whoever had the work started is asked, where it comes home.
+    Ask,
+}
+
 impl Default for Agent {
     fn default() -> Self {
         Self {
             kind: AgentKind::default(),
             busy: Busy::default(),
             approve_within: Duration::from_secs(300),
+            approve_in_background: AskInBackground::default(),
             base_url: None,
             model: None,
             fallback_models: Vec::new(),

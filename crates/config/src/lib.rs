@@ -18,7 +18,7 @@ use homing_domain::key::{KeySettings, SessionKey};
 use homing_domain::verdict::{AfterAutoReset, Policy, Unaddressed, WhenAway};
 use serde::Deserialize;
 
-pub use agent::{Agent, AgentKind, Busy};
+pub use agent::{Agent, AgentKind, AskInBackground, Busy};
 pub use duration::{DurationError, parse_duration};
 pub use limit::{SizeError, parse_size};
 pub use secret::SecretSource;
@@ -255,8 +255,29 @@ impl Config {
             let problem = "a variable is named, not set: write `\"PATH\"`, not `\"PATH=/bin\"`";
             return impossible("processes.environment", format!("{name:?}"), problem);
         }
+        let is_given = |name: &str| self.processes.environment.iter().any(|given| given == name);
+        for (key, source) in self.secrets() {
+            if let SecretSource::Environment(name) = source
+                && is_given(name)
+            {
+                let problem = format!(
+                    "it holds `{key}`, which no command may see; give commands a variable of their own"
+                );
+                return impossible("processes.environment", format!("{name:?}"), &problem);
+            }
+        }
         self.agent.check()?;
         self.telegram.as_ref().map_or(Ok(()), Telegram::check)
+    }
+
+    /// Where each secret is, by the name of its setting.
+    pub fn secrets(&self) -> Vec<(&'static str, &SecretSource)> {
+        let telegram = self.telegram.as_ref();
+        let webhook = telegram.and_then(|telegram| telegram.webhook.as_ref());
+        let agent = self.agent.key.iter().map(|key| ("agent.key", key));
+        let token = telegram.map(|telegram| ("telegram.token", &telegram.token));
+        let webhook = webhook.map(|webhook| ("telegram.webhook.secret", &webhook.secret));
+        agent.chain(token).chain(webhook).collect()
     }
 
     pub fn keys(&self) -> KeySettings {

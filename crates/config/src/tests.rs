@@ -97,6 +97,19 @@ fn errors_name_the_place_and_the_way_out() {
 }
 
 #[test]
+fn a_variable_that_holds_a_secret_is_for_no_command() {
+    let agent = "[agent]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\nkey = { env = \"MODEL_KEY\" }\n";
+    let refused = problem(&format!(
+        "[processes]\nenvironment = [\"PATH\", \"MODEL_KEY\"]\n{agent}"
+    ));
+    assert!(
+        refused.contains("MODEL_KEY") && refused.contains("`agent.key`"),
+        "{refused}"
+    );
+    Config::parse(&format!("[processes]\nenvironment = [\"PATH\"]\n{agent}")).unwrap();
+}
+
+#[test]
 fn limits_are_numbers_or_off() {
     let limits = |text: &str| {
         let processes = Config::parse(&format!("[processes]\n{text}")).unwrap();
@@ -136,4 +149,15 @@ proptest! {
         let _ = parse_size(&text);
         let _ = Config::parse(&text);
     }
+}
+
+/// OWN-67: background work asks nobody, unless the profile allows it.
+#[test]
+fn background_work_asks_nobody_unless_that_is_set() {
+    let asks = |text: &str| Config::parse(text).map(|config| config.agent.approve_in_background);
+    assert_eq!(asks(""), Ok(AskInBackground::Refuse));
+    let set = "[agent]\napprove_in_background = \"ask\"";
+    assert_eq!(asks(set), Ok(AskInBackground::Ask));
+    let error = asks("[agent]\napprove_in_background = \"yes\"").unwrap_err();
+    assert!(error.to_string().contains("`refuse` or `ask`"), "{error}");
 }

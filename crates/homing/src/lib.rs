@@ -4,6 +4,7 @@
 //! `--help` names: 0 done, 1 it did not work, 2 it was asked for wrongly.
 //! **Why a library:** so that tests beside the simulators can build this very program for themselves.
 
+mod anew;
 mod arguments;
 mod command;
 mod control;

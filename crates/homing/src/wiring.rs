@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use homing_config::{Busy, Config, OnReset, Reset};
+use homing_config::{AskInBackground, Busy, Config, OnReset, Reset};
 use homing_console::{Console, ConsoleSettings, Login};
 use homing_gateway::{AutoReset, ControlAccess, Gateway, Limits, Parts, Settings};
 use homing_ports::agent::Agent;
@@ -132,6 +132,10 @@ fn settings(config: &Config, folder: &Path, control: ControlAccess) -> anyhow::R
             Busy::Interrupt => homing_gateway::Busy::Interrupt,
         },
         approve_within: config.agent.approve_within,
+        approve_in_background: match config.agent.approve_in_background {
+            AskInBackground::Refuse => homing_gateway::AskInBackground::Refuse,
+            AskInBackground::Ask => homing_gateway::AskInBackground::Ask,
+        },
         files: folder.join("files"),
         delegations_at_once: config.processes.delegations_at_once,
         limits: Limits {

@@ -78,6 +78,28 @@ impl TestFolder {
     pub fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }
+    /// Everything here that holds these bytes: the store, run folders, logs, the workspace. Of what is told to be left out, nothing.
+    pub fn files_with(&self, text: &str, but: &[&str]) -> Vec<PathBuf> {
+        let mut folders = vec![self.folder.path().to_owned()];
+        let (mut found, mut looked_at) = (Vec::new(), 0);
+        while let Some(next) = folders.pop() {
+            for entry in std::fs::read_dir(next).unwrap().flatten() {
+                let (path, kind) = (entry.path(), entry.file_type().unwrap());
+                if kind.is_dir() {
+                    folders.push(path);
+                } else if kind.is_file() && !but.iter().any(|name| entry.file_name() == *name) {
+                    looked_at += 1;
+                    let bytes = std::fs::read(&path).unwrap();
+                    let mut windows = bytes.windows(text.len());
+                    if windows.any(|window| window == text.as_bytes()) {
+                        found.push(path);
+                    }
+                }
+            }
+        }
+        assert!(looked_at >= 3, "there was nothing to look at");
+        found
+    }
 }
 
 impl Drop for TestFolder {
@@ -166,6 +188,15 @@ impl Running {
     }
 
     pub async fn start_with(folder: &TestFolder, arguments: &[&str]) -> Self {
+        Self::start_in(folder, arguments, &[]).await
+    }
+
+    /// With these variables beside our own.
+    pub async fn start_in(
+        folder: &TestFolder,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let log = std::fs::File::options()
             .append(true)
             .create(true)
@@ -175,6 +206,7 @@ impl Running {
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.data())
             .args(arguments)
+            .envs(variables.iter().copied())
             .current_dir(folder.workspace())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -305,6 +337,10 @@ impl Running {
             })
         })
         .await;
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().unwrap()
     }
 
     /// The variables it was started with, as the kernel has them.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Serve;
 use crate::control::{self, token::Secret};
-use crate::{data, logging, memory, wiring};
+use crate::{anew, data, logging, wiring};
 
 /// Threads that wait for the disk, for a supervisor that starts, for names to be resolved. Twice as many as starts at once need; each that was ever
 /// needed at the same time costs memory from then on.
@@ -22,8 +22,8 @@ const WAITING_THREADS: usize = 16;
 
 pub fn run(arguments: Serve, started: Instant) -> anyhow::Result<ExitCode> {
     logging::start();
-    memory::be_frugal();
     let config = read_config(&arguments)?;
+    anew::begin(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(WAITING_THREADS)
