@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use homing_domain::ids::SessionId;
-use homing_ports::agent::{Agent, AgentError, Summary, Toolbox, TurnAnswer, TurnRequest};
-use homing_ports::store::{self, Context};
+use homing_ports::agent::{
+    Agent, AgentError, Summary, SummaryRequest, Toolbox, TurnAnswer, TurnRequest,
+};
+use homing_ports::store;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{ChatError, Client, Usage};
@@ -84,9 +85,10 @@ impl Agent for OpenAiAgent {
         }
     }
 
-    async fn summarize(&self, _: SessionId, context: &Context) -> Result<Summary, AgentError> {
-        let model = self.model(None)?;
-        summary::summarize(&self.settings, model, context).await
+    /// By the model that reads it afterwards.
+    async fn summarize(&self, request: SummaryRequest) -> Result<Summary, AgentError> {
+        let model = self.model(request.model.as_deref())?;
+        summary::summarize(&self.settings, model, &request.context, &request.used).await
     }
 
     fn models(&self) -> Vec<String> {

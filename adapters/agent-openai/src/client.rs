@@ -142,6 +142,11 @@ impl Client {
                 Ok(answered) => return Ok(completion(answered, model, begun, attempts)),
                 Err(error) => error,
             };
+            if let ChatError::BrokenOff { partial, .. } = &error {
+                on_event(Event::BrokenOff {
+                    usage: partial.usage,
+                });
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             let next = retry::next(&self.settings, &error, of_this_model, left, self.chance());
             let wait = match next {

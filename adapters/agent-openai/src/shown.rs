@@ -38,6 +38,7 @@ impl Shown {
             Event::ToolCallStarted { name } => self.doing(Some(format!("prepares `{name}`"))),
             Event::Restarted => self.forget(),
             Event::Retrying { why, .. } => self.doing(Some(format!("tries again. {why}"))),
+            Event::BrokenOff { .. } => {}
         }
     }
 
@@ -65,7 +66,7 @@ impl Shown {
         }
     }
 
-    /// This answer is over, and more comes after it: it stays in front.
+    /// This answer is over and in the history, and more comes after it: it stays in front.
     pub fn keep(&mut self, text: &str) {
         self.now.clear();
         self.thinks = false;
@@ -76,7 +77,7 @@ impl Shown {
         self.before.push_str(text);
         self.before.push_str("\n\n");
         if let Some(stream) = &self.stream {
-            stream.replace(self.before.clone());
+            stream.keep(self.before.clone());
         }
     }
 
@@ -114,6 +115,7 @@ mod tests {
         shown.keep("\n\nI look.");
         shown.doing(Some("runs `ls`".into()));
         assert_eq!(seen.borrow().text, "I look.\n\n");
+        assert_eq!(seen.borrow().unrecorded(), "");
         shown.hear(text("Two"));
         shown.hear(Event::Restarted);
         shown.hear(Event::Retrying {
@@ -128,6 +130,7 @@ mod tests {
         );
         shown.hear(text("Three files."));
         assert_eq!(seen.borrow().text, "I look.\n\nThree files.");
+        assert_eq!(seen.borrow().unrecorded(), "Three files.");
         assert_eq!(seen.borrow().doing, None);
         assert_eq!(shown.whole("Three files."), "I look.\n\nThree files.");
     }

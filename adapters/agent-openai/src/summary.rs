@@ -7,13 +7,14 @@
 
 mod text;
 
-use homing_ports::agent::{AgentError, Summary};
-use homing_ports::store::{Context, MessageRow, Usage};
+use homing_ports::agent::{AgentError, Summary, UsageMeter};
+use homing_ports::store::{Context, MessageRow};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{Model, failed, used};
 use super::client::{
-    ChatError, ChatMessage, ChatRequest, Completion, Finish, estimate_request, estimate_tokens,
+    ChatError, ChatMessage, ChatRequest, Completion, Event, Finish, estimate_request,
+    estimate_tokens,
 };
 use super::plan::{self, Cut};
 use super::settings::AgentSettings;
@@ -31,16 +32,21 @@ pub(crate) async fn summarize(
     settings: &AgentSettings,
     model: &Model,
     context: &Context,
+    meter: &UsageMeter,
 ) -> Result<Summary, AgentError> {
     let rows = &context.messages;
     let window = model.room(settings).window;
-    let Cut(cut) =
-        plan::cut(rows, window).map_err(|nothing| AgentError::Failed(nothing.to_string()))?;
+    let cut = match (plan::cut(rows, window), &context.summary) {
+        (Ok(Cut(cut)), _) => cut,
+        // Nothing can be added to the summary that there is; it can still be made shorter by itself.
+        (Err(_), Some(_)) => 0,
+        (Err(nothing), None) => return Err(AgentError::Failed(nothing.to_string())),
+    };
     let (old, kept) = rows.split_at(cut);
     let mut work = Work {
         settings,
         model,
-        usage: Usage::default(),
+        meter,
         halvings: 0,
     };
     let (head, told) = told(context.summary.as_deref(), old);
@@ -55,7 +61,6 @@ pub(crate) async fn summarize(
     Ok(Summary {
         text: text::summary(&head, &since),
         kept_from: kept.first().map(|row| row.id),
-        usage: work.usage,
     })
 }
 
@@ -75,7 +80,7 @@ fn told(summary: Option<&str>, old: &[MessageRow]) -> (Head, String) {
 struct Work<'a> {
     settings: &'a AgentSettings,
     model: &'a Model,
-    usage: Usage,
+    meter: &'a UsageMeter,
     halvings: u32,
 }
 
@@ -116,7 +121,13 @@ impl Work<'_> {
             ..ChatRequest::default()
         };
         let never = CancellationToken::new();
-        let completion = match self.model.client.chat(&request, |_| {}, &never).await {
+        let meter = self.meter;
+        let count = |event| {
+            if let Event::BrokenOff { usage } = event {
+                meter.add(used(usage));
+            }
+        };
+        let completion = match self.model.client.chat(&request, count, &never).await {
             Ok(completion) => completion,
             Err(error) => return Err(self.trouble(error, &request)),
         };
@@ -151,7 +162,7 @@ impl Work<'_> {
     }
 
     fn learn(&mut self, completion: &Completion, request: &ChatRequest) {
-        self.usage += used(completion.usage);
+        self.meter.add(used(completion.usage));
         if let Some(usage) = completion.usage {
             let estimated = estimate_request(request);
             self.model

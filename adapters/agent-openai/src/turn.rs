@@ -6,13 +6,15 @@
 
 mod calls;
 mod ending;
+mod steering;
 
 use std::sync::Arc;
 
 use homing_ports::agent::{
     AgentError, Entry, EntryRole, ToolError, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
+    UsageMeter,
 };
-use homing_ports::store::{Context, MessageRow, Role, Usage};
+use homing_ports::store::{Context, MessageRow, Role};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::{Model, failed, used};
@@ -45,7 +47,9 @@ pub(crate) struct Turn<'a> {
     asked: Option<Asked>,
     shown: Shown,
     failures: Failures,
-    usage: Usage,
+    meter: UsageMeter,
+    /// Whether messages are told with who wrote them.
+    names: bool,
     /// The model was told that its answer is empty.
     is_nudged: bool,
 }
@@ -84,7 +88,8 @@ impl<'a> Turn<'a> {
         });
         let is_other =
             |row: &MessageRow| row.turn != Some(request.turn) && !is_own(&request, &context, row);
-        let has_more = context.messages.iter().any(is_other);
+        // A summary can be made shorter, too.
+        let has_more = context.summary.is_some() || context.messages.iter().any(is_other);
         let quiet = matches!(request.about, TurnAbout::Background { .. });
         let mut turn = Turn {
             settings,
@@ -102,7 +107,8 @@ impl<'a> Turn<'a> {
             asked,
             shown: Shown::new((!quiet).then_some(request.stream)),
             failures: Failures::default(),
-            usage: Usage::default(),
+            meter: request.used,
+            names: prompt::names_people(&request.key),
             is_nudged: false,
         };
         turn.begun = turn.request.messages.len();
@@ -120,13 +126,12 @@ impl<'a> Turn<'a> {
                 if let Some(last_word) = self.carry_out(completion).await? {
                     return Ok(self.answer(&last_word));
                 }
-                for text in self.tools.steering().await.map_err(tool_error)? {
-                    add_user(&mut self.request.messages, text);
+                self.take_up().await?;
+            } else if !self.goes_on_after(&completion).await? {
+                if !self.nudges(&completion) {
+                    return self.finish(&completion);
                 }
-            } else if self.nudges(&completion) {
                 add_user(&mut self.request.messages, prompt::note(NUDGE));
-            } else {
-                return self.finish(&completion);
             }
         }
         self.close().await
@@ -187,8 +192,13 @@ impl<'a> Turn<'a> {
         }
         loop {
             self.request.max_output_tokens = u32::try_from(self.room().output).ok();
-            let shown = &mut self.shown;
-            let listen = |event: Event| shown.hear(event);
+            let (shown, meter) = (&mut self.shown, &self.meter);
+            let listen = |event: Event| {
+                if let Event::BrokenOff { usage } = event {
+                    meter.add(used(usage));
+                }
+                shown.hear(event);
+            };
             let client = &self.model.client;
             let error = match client.chat(&self.request, listen, &self.cancel).await {
                 Ok(completion) => {
@@ -210,7 +220,6 @@ impl<'a> Turn<'a> {
                 }
                 ChatError::BrokenOff { ref partial, .. } => {
                     let partial = partial.clone();
-                    self.usage += used(None);
                     tracing::warn!(error = error.full(), "a model's answer broke off");
                     return Ok(match partial.tool_calls.is_empty() {
                         true => Said::BrokenOff(partial, error),
@@ -224,7 +233,7 @@ impl<'a> Turn<'a> {
     }
 
     fn learn(&mut self, completion: &Completion) {
-        self.usage += used(completion.usage);
+        self.meter.add(used(completion.usage));
         if let Some(usage) = completion.usage {
             let estimated = super::client::estimate_request(&self.request);
             self.model

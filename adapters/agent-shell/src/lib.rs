@@ -13,12 +13,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use homing_domain::command::{self, ShellRequest};
-use homing_domain::ids::{DelegationId, SessionId};
+use homing_domain::ids::DelegationId;
 use homing_ports::agent::{
-    Agent, AgentError, StartCall, Summary, ToolAnswer, ToolCall, ToolError, Toolbox, TurnAbout,
-    TurnAnswer, TurnRequest,
+    Agent, AgentError, StartCall, Summary, SummaryRequest, ToolAnswer, ToolCall, ToolError,
+    Toolbox, TurnAbout, TurnAnswer, TurnRequest,
 };
-use homing_ports::store::Context;
 use tokio_util::sync::CancellationToken;
 
 /// The shell agent. It has no settings and no state.
@@ -41,12 +40,9 @@ impl Agent for ShellAgent {
         Ok(TurnAnswer::from(text))
     }
 
-    async fn summarize(
-        &self,
-        session: SessionId,
-        context: &Context,
-    ) -> Result<Summary, AgentError> {
-        Ok(Summary::from(summary::of(session, &context.messages)))
+    async fn summarize(&self, request: SummaryRequest) -> Result<Summary, AgentError> {
+        let messages = &request.context.messages;
+        Ok(Summary::from(summary::of(request.session, messages)))
     }
 }
 

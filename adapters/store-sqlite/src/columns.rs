@@ -55,7 +55,7 @@ macro_rules! outbox {
 }
 macro_rules! approval {
     ($prefix:literal) => {
-        $crate::columns::list!($prefix; id, conversation, session, lineage, turn, person, command, why, state, created_at, expires_at, settled_at)
+        $crate::columns::list!($prefix; id, conversation, session, lineage, turn, delegation, person, command, why, state, created_at, expires_at, settled_at)
     };
 }
 macro_rules! window {

@@ -154,6 +154,12 @@ impl Plan {
             Change::Used { turn, usage } => self.used(*turn, *usage),
             Change::RequeueInbound { inbound } => self.requeue_inbound(*inbound),
             Change::RewriteInbound { inbound, text } => self.rewrite_inbound(*inbound, text),
+            Change::RepeatInbound {
+                inbound,
+                text,
+                quoted,
+                attachments,
+            } => self.repeat_inbound(*inbound, text, quoted.as_ref(), attachments),
             Change::StartTurn {
                 turn,
                 session,

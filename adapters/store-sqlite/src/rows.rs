@@ -420,13 +420,23 @@ pub(crate) fn outbox(fields: &mut Fields<'_>) -> StoreResult<OutboxRow> {
     })
 }
 
+fn asker(fields: &mut Fields<'_>) -> StoreResult<Asker> {
+    let turn = fields.id_or_none(TurnId::from_column)?;
+    let delegation = fields.id_or_none(DelegationId::from_column)?;
+    match (turn, delegation) {
+        (Some(turn), None) => Ok(Asker::Turn(turn)),
+        (None, Some(delegation)) => Ok(Asker::Delegation(delegation)),
+        _ => Err(fields.damaged("it is not exactly one that asks")),
+    }
+}
+
 pub(crate) fn approval(fields: &mut Fields<'_>) -> StoreResult<ApprovalRow> {
     Ok(ApprovalRow {
         id: ApprovalId::from_column(fields.begin("approvals")?),
         conversation: fields.id(ConversationId::from_column)?,
         session: fields.id(SessionId::from_column)?,
         lineage: fields.id(LineageId::from_column)?,
-        turn: fields.id(TurnId::from_column)?,
+        asker: asker(fields)?,
         person: fields.take()?,
         command: fields.take()?,
         why: fields.take()?,

@@ -142,6 +142,7 @@ fn attachment(file: &Value, usual_type: Option<&str>) -> Option<Attachment> {
         media_type: file["mime_type"].as_str().or(usual_type).map(str::to_owned),
         bytes: file["file_size"].as_u64(),
         reference: file["file_id"].as_str()?.to_owned(),
+        first_came_with: None,
     })
 }
 

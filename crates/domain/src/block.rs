@@ -6,9 +6,11 @@
 
 mod clean;
 mod excerpt;
+mod together;
 
 pub use clean::clean;
 use excerpt::{Excerpt, Extent, first_lines, grouped, one_line};
+pub use together::Batch;
 
 use crate::notification::Kind;
 use crate::process::Ending;
@@ -37,6 +39,8 @@ pub struct Told<'a> {
     pub ending: Option<Ending>,
     /// Of a delegation. `None` if nobody knows.
     pub delegation: Option<DelegationEnd>,
+    /// Of several delegations that are told together: how each ended. Their tasks and what they found are in the output.
+    pub batch: Option<Batch>,
     pub ran_for: Option<Duration>,
     /// Lines that a watch pattern matched.
     pub matched_lines: &'a [String],
@@ -57,6 +61,7 @@ impl<'a> Told<'a> {
             command,
             ending: None,
             delegation: None,
+            batch: None,
             ran_for: None,
             matched_lines: &[],
             suppressed: 0,
@@ -99,28 +104,16 @@ pub fn render(told: &[Told<'_>], fence: &str, bounds: Bounds) -> String {
         marker.closing()
     );
     for (index, item) in told.iter().take(bounds.max_items).enumerate() {
-        let what = if item.kind == Kind::Delegation {
-            "Delegation"
-        } else {
-            "Process"
+        let _ = writeln!(block, "\n{}. {}.", index + 1, about(item));
+        let label = match (item.kind, item.batch) {
+            (Kind::Delegation, Some(_)) => None,
+            (Kind::Delegation, None) => Some("Task"),
+            _ => Some("Command"),
         };
-        let _ = writeln!(
-            block,
-            "\n{}. {what} {} {}.",
-            index + 1,
-            item.id,
-            Outcome::of(item).sentence(item)
-        );
-        let label = if item.kind == Kind::Delegation {
-            "Task"
-        } else {
-            "Command"
-        };
-        let _ = writeln!(
-            block,
-            "{label}: {}",
-            marker.neutralise(&one_line(item.command, bounds.command_chars))
-        );
+        if let Some(label) = label {
+            let command = marker.neutralise(&one_line(item.command, bounds.command_chars));
+            let _ = writeln!(block, "{label}: {command}");
+        }
         for (heading, text) in sections(item, bounds) {
             let _ = match text {
                 Some(text) => {
@@ -145,6 +138,16 @@ pub fn render(told: &[Told<'_>], fence: &str, bounds: Bounds) -> String {
     block
 }
 
+/// What the first line of an item says.
+fn about(item: &Told<'_>) -> String {
+    let sentence = || Outcome::of(item).sentence(item);
+    match (item.kind, item.batch) {
+        (Kind::Delegation, Some(batch)) => format!("{batch} ({})", item.id),
+        (Kind::Delegation, None) => format!("Delegation {} {}", item.id, sentence()),
+        _ => format!("Process {} {}", item.id, sentence()),
+    }
+}
+
 /// The lines people read: a notice, or the answer of an agent that has nothing to add.
 pub fn plain(told: &[Told<'_>], bounds: Bounds) -> String {
     let mut items: Vec<String> = told
@@ -163,13 +166,14 @@ pub fn plain(told: &[Told<'_>], bounds: Bounds) -> String {
 
 fn plain_item(item: &Told<'_>, bounds: Bounds) -> String {
     let outcome = Outcome::of(item);
-    let command = in_backticks(&one_line(item.command, bounds.command_chars));
-    let mut lines = format!(
-        "{} {command} {} ({})",
-        outcome.mark(),
-        outcome.sentence(item),
-        item.id
-    );
+    let what = match item.batch {
+        Some(batch) => batch.to_string(),
+        None => {
+            let command = in_backticks(&one_line(item.command, bounds.command_chars));
+            format!("{command} {}", outcome.sentence(item))
+        }
+    };
+    let mut lines = format!("{} {what} ({})", outcome.mark(), item.id);
     for (heading, text) in sections(item, bounds) {
         let _ = match text {
             Some(text) => write!(lines, "\n{heading}:\n{}", in_fence(&text)),
@@ -213,6 +217,7 @@ fn sections(item: &Told<'_>, bounds: Bounds) -> Vec<(String, Option<String>)> {
     let Excerpt { text, extent } =
         Excerpt::of(item.output_tail, item.output_total, bounds.output_bytes);
     let name = match (item.kind, item.delegation) {
+        (Kind::Delegation, _) if item.batch.is_some() => "What they found",
         (Kind::Delegation, Some(DelegationEnd::Finished)) => "Summary",
         (Kind::Delegation, Some(DelegationEnd::Failed)) => "Error",
         (Kind::Delegation, Some(DelegationEnd::Interrupted) | None) => "What it had produced",
@@ -258,6 +263,12 @@ enum Outcome {
 impl Outcome {
     fn of(item: &Told<'_>) -> Outcome {
         match (item.kind, item.ending, item.delegation) {
+            (Kind::Delegation, _, _) if let Some(batch) = item.batch => {
+                match batch.all_finished() {
+                    true => Outcome::Succeeded,
+                    false => Outcome::Failed,
+                }
+            }
             (Kind::Matched, _, _) => Outcome::Matched,
             (Kind::WatchOff, _, _) => Outcome::WatchOff,
             (Kind::Delegation, _, Some(DelegationEnd::Finished)) => Outcome::Succeeded,

@@ -13,7 +13,7 @@ const LOOKS: usize = 64;
 pub struct Activity {
     /// Wakes in mailboxes that are not handled yet.
     pub mailbox: usize,
-    /// Turns that run.
+    /// Turns and sub-agents that run.
     pub turns: usize,
     /// Sends whose outcome is open.
     pub sends: usize,

@@ -9,10 +9,13 @@ mod attachments;
 mod background;
 mod commanding;
 mod compression;
+mod counted;
 mod dead_letters;
 mod live;
 mod messages;
 mod recovery;
+mod rest;
+mod said;
 mod send_file;
 mod sending;
 mod steering;
@@ -30,16 +33,17 @@ use homing_domain::notification::State;
 use homing_domain::origin::AccountName;
 use homing_domain::session::Boundary;
 use homing_domain::time::Timestamp;
-use homing_ports::agent::{AgentError, Summary, TurnAnswer};
+use homing_ports::agent::{AgentError, Partial, Summary, TurnAnswer};
 use homing_ports::platform::{OutgoingKind, Receipt, SendError};
 use homing_ports::store::{Change, Committed, ConversationRow, OutboxRow, StoreError};
-use homing_tools::{Approval, Question};
-use tokio::sync::{mpsc, oneshot};
+use homing_tools::{Approval, Counting, Question};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use commanding::{EndedBy, end_running};
 pub(crate) use dead_letters::{DeadTold, LETTERS as DEAD_LETTERS, told_again};
 pub(crate) use messages::explain_failure;
+pub(crate) use said::told_with;
 pub(crate) use send_file::Copied;
 pub(crate) use steering::Steering;
 
@@ -66,6 +70,7 @@ pub(crate) enum Wake {
     Ready(AccountName),
     TurnEnded {
         turn: TurnId,
+        counting: Counting,
         result: Result<TurnAnswer, AgentError>,
     },
     SendEnded {
@@ -75,6 +80,7 @@ pub(crate) enum Wake {
     },
     Summarized {
         from: SessionId,
+        counting: Counting,
         result: Result<Summary, AgentError>,
     },
     /// A tool wants a person to be asked.
@@ -98,14 +104,17 @@ pub(crate) struct Conversation {
     id: ConversationId,
     row: ConversationRow,
     turn: Option<RunningTurn>,
+    /// What the newest turn uses.
+    counting: Option<Counting>,
     compressing: Option<compression::Compressing>,
-    /// Questions of the turn that runs, oldest first.
+    /// Questions of the turn and of the sub-agents that run, oldest first.
     questions: Vec<approving::Open>,
     /// What was offered to the turn that runs.
     offers: Option<steering::Offers>,
     wishes: steering::Wishes,
     /// Background turns, one after another, whose history was too long for the model.
     too_long_in_background: u32,
+    at_rest: rest::AtRest,
     /// Asked for while a turn ran.
     compress_next: Vec<compression::Asker>,
     /// What has not left, oldest first: what the store has, since only this task writes it.
@@ -138,6 +147,8 @@ pub(crate) struct RunningTurn {
     pub lineage: LineageId,
     pub cancel: CancellationToken,
     pub about: About,
+    /// What there is of its answer, whoever sees that.
+    pub said: watch::Receiver<Partial>,
     /// What people see of it meanwhile.
     pub live: Option<live::Live>,
 }
@@ -263,11 +274,13 @@ impl Conversation {
             id,
             row,
             turn: None,
+            counting: None,
             compressing: None,
             questions: Vec::new(),
             offers: None,
             wishes: steering::Wishes::default(),
             too_long_in_background: 0,
+            at_rest: rest::AtRest::default(),
             compress_next: Vec::new(),
             outbox: VecDeque::new(),
             sending: None,
@@ -300,6 +313,7 @@ impl Conversation {
             Ok(()) => true,
             Err(error) => {
                 tracing::warn!(conversation.id = %self.id, %error, "a step could not be stored yet; it will be tried again");
+                self.at_rest = rest::AtRest::default();
                 // A step that gave its cause away has told its asker; what it left is found by looking again.
                 let wake = wake.unwrap_or(Wake::LookAgain);
                 self.inside.counters.add(&self.inside.counters.retrying);
@@ -319,12 +333,16 @@ impl Conversation {
 
     /// One step. On an error nothing has changed, and `wake` still holds what is to be tried again.
     async fn handle(&mut self, wake: &mut Option<Wake>) -> Result<(), StoreError> {
+        self.look_up(wake.as_ref());
         if self.stale {
             self.read_again().await?;
         }
         match wake {
             Some(Wake::Inbound) => self.read_messages().await?,
-            Some(Wake::Notifications) => self.judge().await?,
+            Some(Wake::Notifications) => {
+                self.forget_questions();
+                self.judge().await?;
+            }
             Some(Wake::LookAgain) => {
                 self.expire_questions().await?;
                 self.read_messages().await?;
@@ -342,8 +360,13 @@ impl Conversation {
                 let account = account.clone();
                 self.platform_is_ready(&account).await?;
             }
-            Some(Wake::TurnEnded { turn, result }) => {
+            Some(Wake::TurnEnded {
+                turn,
+                counting,
+                result,
+            }) => {
                 self.end_turn(*turn, result).await?;
+                self.count_late(counting).await?;
                 self.go_on().await?;
             }
             Some(Wake::SendEnded {
@@ -351,8 +374,13 @@ impl Conversation {
                 attempt,
                 outcome,
             }) => self.settle_send(*outbox, *attempt, outcome).await?,
-            Some(Wake::Summarized { from, result }) => {
+            Some(Wake::Summarized {
+                from,
+                counting,
+                result,
+            }) => {
                 self.continue_compressed(*from, result).await?;
+                self.count_late(counting).await?;
                 self.go_on().await?;
             }
             Some(Wake::Approve(question, _)) => {
@@ -407,10 +435,6 @@ impl Conversation {
         };
         let said = self.outgoing(None, None, OutgoingKind::Notice, &to, text);
         self.commit_and_send(Vec::new(), said).await
-    }
-
-    async fn commit(&self, changes: Vec<Change>) -> Result<Committed, StoreError> {
-        self.inside.commit(self.id, changes).await
     }
 
     /// Commits what nobody else can have changed meanwhile. `false` if something was not as remembered: then everything is read again.

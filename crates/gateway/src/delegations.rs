@@ -10,19 +10,21 @@ mod waiting;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use homing_domain::ids::{DelegationId, LineageId, MessageId, SessionId, TurnId};
+use homing_domain::ids::{ConversationId, DelegationId, LineageId, MessageId, SessionId, TurnId};
 use homing_domain::owner::Owner;
 use homing_ports::agent::{
     AgentError, ToolError, Toolbox, TurnAbout, TurnAnswer, TurnRequest, TurnStream,
 };
-use homing_ports::store::{Change, Committed, DelegationState, NewDelegation, NewMessage, Role};
-use homing_tools::{Bound, SessionTools};
+use homing_ports::store::{
+    Change, Committed, DelegationState, NewDelegation, NewMessage, Role, TurnEnd, TurnKind,
+};
+use homing_tools::{Bound, Counting, SessionTools};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use batch::{interrupt, recover, stop};
 pub(crate) use waiting::ended;
 
-use crate::conversation::{Wake, explain_failure};
+use crate::conversation::{Wake, explain_failure, told_with};
 use crate::inside::Inside;
 
 /// Characters of a task that name its session.
@@ -34,6 +36,8 @@ pub(crate) struct Delegations {
     running: Mutex<HashMap<DelegationId, CancellationToken>>,
     /// The first of those that somebody waits for: what they found is not told meanwhile.
     waited_for: Mutex<HashSet<DelegationId>>,
+    /// The first of those of which one asks a person, once for each question.
+    asking: Mutex<Vec<DelegationId>>,
     /// Slots are counted and taken by one at a time.
     beginning: tokio::sync::Mutex<()>,
 }
@@ -50,6 +54,18 @@ impl Delegations {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn asking(&self) -> MutexGuard<'_, Vec<DelegationId>> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Turns that wait for sub-agents of which one waits for a person.
+    pub fn stalled(&self) -> usize {
+        let asking = self.asking();
+        let waited_for = self.waited_for();
+        let is_asked = |first: &&DelegationId| asking.contains(first);
+        waited_for.iter().filter(is_asked).count()
+    }
+
     pub fn is_waited_for(&self, first: DelegationId) -> bool {
         self.waited_for().contains(&first)
     }
@@ -59,6 +75,38 @@ impl Delegations {
         if let Some(cancel) = self.lock().remove(&delegation) {
             cancel.cancel();
         }
+    }
+}
+
+/// A sub-agent waits for a person for as long as this is held.
+pub(crate) struct Asks {
+    inside: Arc<Inside>,
+    first: DelegationId,
+}
+
+impl Asks {
+    pub fn begin(inside: &Arc<Inside>, first: DelegationId) -> Self {
+        inside.delegations.asking().push(first);
+        Self {
+            inside: inside.clone(),
+            first,
+        }
+    }
+}
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        let mut asking = self.inside.delegations.asking();
+        let position = asking.iter().position(|first| *first == self.first);
+        if let Some(index) = position {
+            asking.swap_remove(index);
+        }
+    }
+}
+
+impl std::fmt::Debug for Asks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Asks").field(&self.first).finish()
     }
 }
 
@@ -93,13 +141,36 @@ pub(crate) async fn begin(
             task: task.clone(),
             batch: Some(batch),
         };
-        begun.push((new.id, new.session, task.clone()));
-        changes.push(Change::StartLineage {
-            lineage: new.lineage,
+        // What it uses is counted for a turn of its own, which is over at once: nobody waits for it.
+        let turn = inside.ids.next::<TurnId>();
+        let sub_agent = SubAgent {
+            id: new.id,
             session: new.session,
-            parent: Some(owner.session),
-            title: Some(task.chars().take(TITLE).collect()),
-        });
+            owner: owner.clone(),
+            key: key.to_owned(),
+            task: task.clone(),
+            counting: Counting::of(turn),
+        };
+        begun.push(sub_agent);
+        changes.extend([
+            Change::StartLineage {
+                lineage: new.lineage,
+                session: new.session,
+                parent: Some(owner.session),
+                title: Some(task.chars().take(TITLE).collect()),
+            },
+            Change::StartTurn {
+                turn,
+                session: new.session,
+                lineage: new.lineage,
+                kind: TurnKind::Background,
+            },
+            Change::EndTurn {
+                turn,
+                end: TurnEnd::Done,
+                error: None,
+            },
+        ]);
         changes.push(message(inside, new.session, Role::Person, task));
         changes.push(Change::AddDelegation(new));
     }
@@ -107,40 +178,50 @@ pub(crate) async fn begin(
         Committed::Done => {}
         Committed::Unmet { .. } => return Err(ToolError::SessionEnded),
     }
-    let ids = begun.iter().map(|(id, ..)| *id).collect();
-    for (id, session, task) in begun {
+    let ids = begun.iter().map(|sub_agent| sub_agent.id).collect();
+    for sub_agent in begun {
         let cancel = inside.stopping.child_token();
-        inside.delegations.lock().insert(id, cancel.clone());
-        let (inside, key, owner) = (inside.clone(), key.to_owned(), owner.clone());
-        tokio::spawn(async move { run(&inside, id, session, owner, key, task, cancel).await });
+        let running = (sub_agent.id, cancel.clone());
+        inside.delegations.lock().insert(running.0, running.1);
+        let inside = inside.clone();
+        tokio::spawn(async move { run(&inside, sub_agent, cancel).await });
     }
     Ok(ids)
 }
 
-async fn run(
-    inside: &Arc<Inside>,
+/// One that is about to run.
+struct SubAgent {
     id: DelegationId,
+    /// Its own.
     session: SessionId,
     owner: Owner,
     key: String,
     task: String,
-    cancel: CancellationToken,
-) {
+    counting: Counting,
+}
+
+async fn run(inside: &Arc<Inside>, sub_agent: SubAgent, cancel: CancellationToken) {
     inside.counters.add(&inside.counters.turns);
-    let conversation = owner.conversation;
-    let result = ask(inside, id, session, owner, key, task, cancel.clone()).await;
+    let (id, conversation) = (sub_agent.id, sub_agent.owner.conversation);
+    let counting = sub_agent.counting.clone();
+    let (stream, said) = TurnStream::new();
+    let result = ask(inside, sub_agent, stream, cancel.clone()).await;
     // Ended by someone else: by a boundary, a closed window, or this gateway's end, after which the next one tells of it.
     if cancel.is_cancelled() {
         inside.delegations.cancel(id);
+        count(inside, conversation, &counting).await;
         inside.counters.done(&inside.counters.turns);
         return;
     }
     let (state, text) = match result {
         Ok(answer) => (DelegationState::Finished, answer.text),
-        Err(error) => (DelegationState::Failed, explain_failure(&error)),
+        Err(error) => {
+            let text = told_with(&said.borrow().text, &explain_failure(&error));
+            (DelegationState::Failed, text)
+        }
     };
     let mut wait = inside.settings.retry_first;
-    while let Err(error) = batch::finish(inside, id, state, &text).await {
+    while let Err(error) = batch::finish(inside, id, state, &text, &counting).await {
         tracing::warn!(delegation.id = %id, %error, "a result could not be stored yet; trying again");
         let pause = inside.clock.sleep_until(inside.now().plus(wait));
         if inside.stopping.run_until_cancelled(pause).await.is_none() {
@@ -148,6 +229,7 @@ async fn run(
         }
         wait = (wait * 2).min(inside.settings.retry_longest);
     }
+    count(inside, conversation, &counting).await;
     inside.delegations.cancel(id);
     inside
         .mailboxes
@@ -155,15 +237,32 @@ async fn run(
     inside.counters.done(&inside.counters.turns);
 }
 
+/// What it used since it last recorded something, where its end was somebody else's step.
+async fn count(inside: &Inside, conversation: ConversationId, counting: &Counting) {
+    let due = counting.due();
+    let Some(change) = due.change() else { return };
+    match inside.commit(conversation, vec![change]).await {
+        Ok(committed) => due.settle(&committed),
+        Err(error) => {
+            tracing::warn!(conversation.id = %conversation, %error, "what a sub-agent used last is not counted")
+        }
+    }
+}
+
 async fn ask(
     inside: &Arc<Inside>,
-    id: DelegationId,
-    session: SessionId,
-    owner: Owner,
-    key: String,
-    task: String,
+    sub_agent: SubAgent,
+    stream: TurnStream,
     cancel: CancellationToken,
 ) -> Result<TurnAnswer, AgentError> {
+    let SubAgent {
+        id,
+        session,
+        owner,
+        key,
+        task,
+        counting,
+    } = sub_agent;
     let parsed = key
         .parse()
         .map_err(|error| AgentError::Failed(format!("{error}")))?;
@@ -175,7 +274,7 @@ async fn ask(
         )));
     };
     let request = TurnRequest {
-        turn: inside.ids.next::<TurnId>(),
+        turn: counting.turn(),
         key: parsed,
         session,
         window: owner.window,
@@ -184,7 +283,8 @@ async fn ask(
             delegation: id,
             task,
         },
-        stream: TurnStream::unread(),
+        stream,
+        used: counting.meter(),
     };
     // OWN-23: what it starts belongs to the root, and is marked as the delegation's.
     let owner = Owner {
@@ -198,7 +298,8 @@ async fn ask(
         Bound::Delegation(id),
         cancel.clone(),
     )
-    .with_history_of(session);
+    .with_history_of(session)
+    .counting(counting);
     let tools: Arc<dyn Toolbox> = Arc::new(tools);
     let asked = tokio::spawn(async move { agent.turn(request, tools, cancel).await });
     asked

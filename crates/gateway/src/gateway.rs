@@ -166,6 +166,7 @@ impl Gateway {
             child_environment: inside.settings.child_environment.clone(),
             control: inside.settings.control.clone(),
             kill_grace: inside.settings.kill_grace,
+            inputs: Arc::default(),
         };
         let kept =
             inside.watcher.set(watcher.clone()).is_ok() && inside.workshop.set(workshop).is_ok();

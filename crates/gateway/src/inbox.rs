@@ -28,6 +28,18 @@ impl GatewayInbox {
         self.0.mailboxes.wake(&self.0, conversation, wake);
     }
 
+    async fn store(&self, inbound: Inbound) -> Result<Accepted, AcceptError> {
+        let key = inbound.origin.key(self.0.settings.keys);
+        crash::point("accept-before-commit");
+        let accepted = self.0.store.accept(inbound, key, self.0.now()).await?;
+        crash::point("accept-after-commit");
+        if let Accepted::New { conversation, .. } = accepted {
+            let _listeners = self.0.changes.send(conversation);
+            self.wake(conversation, Wake::Inbound);
+        }
+        Ok(accepted)
+    }
+
     async fn window_of(&self, window: WindowId) -> Result<ConversationId, AcceptError> {
         let row = self.0.store.window(window).await?;
         row.filter(|row| row.closed_at.is_none())
@@ -53,15 +65,15 @@ impl Inbox for GatewayInbox {
         }
         // It may have been written before the place moved.
         inbound.origin = self.0.moves.follow(inbound.origin);
-        let key = inbound.origin.key(self.0.settings.keys);
-        crash::point("accept-before-commit");
-        let accepted = self.0.store.accept(inbound, key, self.0.now()).await?;
-        crash::point("accept-after-commit");
-        if let Accepted::New { conversation, .. } = accepted {
-            let _listeners = self.0.changes.send(conversation);
-            self.wake(conversation, Wake::Inbound);
-        }
-        Ok(accepted)
+        let inbox = GatewayInbox(self.0.clone());
+        // The caller may go away in the middle, such as a browser: what is stored is read all the same.
+        let storing = tokio::spawn(async move { inbox.store(inbound).await });
+        storing
+            .await
+            .unwrap_or_else(|panic| match panic.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(AcceptError::Stopping),
+            })
     }
 
     fn ready(&self, account: &AccountName) {

@@ -92,6 +92,7 @@ impl Inside {
         let waiting = self.watcher.get().map_or(0, Watcher::waits_for_store);
         let mut activity = self.counters.snapshot(ingesting.saturating_sub(waiting));
         activity.retrying += waiting;
+        activity.turns = activity.turns.saturating_sub(self.delegations.stalled());
         activity
     }
 

@@ -23,4 +23,4 @@ pub use activity::Activity;
 pub use gateway::{Gateway, Parts, StartError, Stopped};
 pub use homing_tools::ControlAccess;
 pub use homing_watcher::Limits;
-pub use settings::{AutoReset, Busy, OnReset, Settings};
+pub use settings::{AskInBackground, AutoReset, Busy, OnReset, Settings};

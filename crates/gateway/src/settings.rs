@@ -35,6 +35,8 @@ pub struct Settings {
     pub busy: Busy,
     /// A question to a person is refused after this long without an answer.
     pub approve_within: Duration,
+    /// What background turns and sub-agents do that want to run something dangerous (OWN-67).
+    pub approve_in_background: AskInBackground,
     /// Automatic resets (OWN-15).
     pub reset: AutoReset,
     pub keepalive_max_age: Duration,
@@ -75,6 +77,16 @@ pub enum Busy {
     Interrupt,
 }
 
+/// What background work does that needs a person's leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AskInBackground {
+    /// Nobody is asked, and it is not run.
+    #[default]
+    Refuse,
+    /// Whoever had the work started is asked, where it comes home.
+    Ask,
+}
+
 /// When a session ends by itself (OWN-15).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum AutoReset {
@@ -102,6 +114,7 @@ impl Default for Settings {
             delegations_at_once: 4,
             busy: Busy::default(),
             approve_within: Duration::from_secs(300),
+            approve_in_background: AskInBackground::default(),
             reset: AutoReset::default(),
             keepalive_max_age: Duration::from_secs(86_400),
             keep_output_for: Duration::from_secs(7 * 86_400),

@@ -1,8 +1,8 @@
 //! Notifications as texts: the fenced block for the agent, the short form for people.
 
-use homing_domain::block::{self, Bounds, DelegationEnd, Told};
+use homing_domain::block::{self, Batch, Bounds, DelegationEnd, Told};
 use homing_domain::process::ProcessState;
-use homing_ports::store::{DelegationState, OpenNotification, Source};
+use homing_ports::store::{DelegationState, OpenNotification, Source, Store, StoreError};
 
 /// Bytes of what sub-agents found that are told.
 const FOUND: usize = 8_000;
@@ -14,8 +14,15 @@ pub(crate) struct Texts {
 }
 
 /// `fence` is a random marker.
-pub(crate) fn tell(items: &[&OpenNotification], fence: &str) -> Texts {
-    let parts: Vec<Parts> = items.iter().map(|open| Parts::of(open)).collect();
+pub(crate) async fn tell(
+    store: &dyn Store,
+    items: &[&OpenNotification],
+    fence: &str,
+) -> Result<Texts, StoreError> {
+    let mut parts = Vec::with_capacity(items.len());
+    for open in items {
+        parts.push(Parts::of(store, open).await?);
+    }
     let told: Vec<Told<'_>> = items
         .iter()
         .zip(&parts)
@@ -33,10 +40,10 @@ pub(crate) fn tell(items: &[&OpenNotification], fence: &str) -> Texts {
         output_bytes: usual.output_bytes.max(found.min(FOUND)),
         ..usual
     };
-    Texts {
+    Ok(Texts {
         block: block::render(&told, fence, bounds),
         plain: block::plain(&told, bounds),
-    }
+    })
 }
 
 /// What `Told` borrows.
@@ -44,10 +51,12 @@ struct Parts {
     id: String,
     command: String,
     lines: Vec<String>,
+    /// Where several are told together.
+    batch: Option<Batch>,
 }
 
 impl Parts {
-    fn of(open: &OpenNotification) -> Self {
+    async fn of(store: &dyn Store, open: &OpenNotification) -> Result<Self, StoreError> {
         let (id, command) = match open.notification.source {
             Source::Process(id) => (
                 id.to_string(),
@@ -65,23 +74,39 @@ impl Parts {
             true => Vec::new(),
             false => content.lines().map(str::to_owned).collect(),
         };
-        Self {
+        Ok(Self {
             id,
             command: command.unwrap_or_default(),
             lines,
-        }
+            batch: batch(store, open).await?,
+        })
+    }
+}
+
+async fn batch(store: &dyn Store, open: &OpenNotification) -> Result<Option<Batch>, StoreError> {
+    let Some(first) = open.delegation.as_ref().and_then(|one| one.batch) else {
+        return Ok(None);
+    };
+    let rows = store.batch(first).await?;
+    let ends = rows.iter().filter_map(|row| ended(row.state));
+    Ok((rows.len() > 1).then(|| Batch::of(ends)))
+}
+
+/// `None`: it runs.
+const fn ended(state: DelegationState) -> Option<DelegationEnd> {
+    match state {
+        DelegationState::Finished => Some(DelegationEnd::Finished),
+        DelegationState::Failed => Some(DelegationEnd::Failed),
+        DelegationState::Interrupted => Some(DelegationEnd::Interrupted),
+        DelegationState::Running => None,
     }
 }
 
 fn told<'a>(open: &'a OpenNotification, parts: &'a Parts) -> Told<'a> {
     let mut told = Told::new(open.notification.kind, &parts.id, &parts.command);
     if let Some(delegation) = &open.delegation {
-        told.delegation = match delegation.state {
-            DelegationState::Finished => Some(DelegationEnd::Finished),
-            DelegationState::Failed => Some(DelegationEnd::Failed),
-            DelegationState::Interrupted => Some(DelegationEnd::Interrupted),
-            DelegationState::Running => None,
-        };
+        told.delegation = ended(delegation.state);
+        told.batch = parts.batch;
         told.ran_for = delegation
             .ended_at
             .map(|ended| ended.since(delegation.created_at));

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -32,8 +32,7 @@ pub trait Agent: Send + Sync + 'static {
     ) -> Result<TurnAnswer, AgentError>;
 
     /// What is worth keeping of a history that is being compressed.
-    async fn summarize(&self, session: SessionId, context: &Context)
-    -> Result<Summary, AgentError>;
+    async fn summarize(&self, request: SummaryRequest) -> Result<Summary, AgentError>;
 
     /// The models that `/model` can choose, the profile's own first. Empty for an agent without models.
     fn models(&self) -> Vec<String> {
@@ -46,7 +45,15 @@ pub struct Summary {
     pub text: String,
     /// From this message on everything stays word for word; `None`: all of it is in the text.
     pub kept_from: Option<MessageId>,
-    pub usage: Usage,
+}
+
+#[derive(Debug, Clone)]
+pub struct SummaryRequest {
+    pub session: SessionId,
+    /// The model that was chosen for this conversation.
+    pub model: Option<String>,
+    pub context: Context,
+    pub used: UsageMeter,
 }
 
 impl From<String> for Summary {
@@ -54,7 +61,6 @@ impl From<String> for Summary {
         Self {
             text,
             kept_from: None,
-            usage: Usage::default(),
         }
     }
 }
@@ -71,6 +77,28 @@ pub struct TurnRequest {
     pub about: TurnAbout,
     /// Where what there is of the answer is shown while it is made.
     pub stream: TurnStream,
+    pub used: UsageMeter,
+}
+
+/// What models have used and nobody has counted yet. The agent adds after each answer of a server, however the turn goes on; whoever keeps count
+/// takes. Clones are the same meter.
+#[derive(Debug, Clone, Default)]
+pub struct UsageMeter(Arc<Mutex<Usage>>);
+
+impl UsageMeter {
+    pub fn add(&self, usage: Usage) {
+        *self.lock() += usage;
+    }
+
+    /// Each is given once.
+    pub fn take(&self) -> Usage {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Usage> {
+        // Whole after every operation.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What there is of an answer, for people who wait. Nothing of it is a delivery. A turn that is to be quiet (OWN-67) has one that nobody reads.
@@ -81,19 +109,23 @@ pub struct TurnStream(watch::Sender<Partial>);
 pub struct Partial {
     /// Markdown, all of it so far.
     pub text: String,
+    /// Bytes of its beginning that are in the history already, as entries of the turn.
+    pub recorded: usize,
     /// What is being done instead of writing, such as a tool that runs.
     pub doing: Option<String>,
+}
+
+impl Partial {
+    /// What the history lacks of it.
+    pub fn unrecorded(&self) -> &str {
+        self.text.get(self.recorded..).unwrap_or_default().trim()
+    }
 }
 
 impl TurnStream {
     pub fn new() -> (Self, watch::Receiver<Partial>) {
         let (sender, receiver) = watch::channel(Partial::default());
         (Self(sender), receiver)
-    }
-
-    /// One that nobody reads.
-    pub fn unread() -> Self {
-        Self::new().0
     }
 
     pub fn push(&self, more: &str) {
@@ -105,7 +137,18 @@ impl TurnStream {
 
     /// What was shown so far is void, or is followed by something else.
     pub fn replace(&self, text: String) {
-        self.0.send_modify(|partial| partial.text = text);
+        self.0.send_modify(|partial| {
+            partial.recorded = partial.recorded.min(text.len());
+            partial.text = text;
+        });
+    }
+
+    /// All of this is in the history now; more comes after it.
+    pub fn keep(&self, text: String) {
+        self.0.send_modify(|partial| {
+            partial.recorded = text.len();
+            partial.text = text;
+        });
     }
 
     pub fn doing(&self, what: Option<String>) {
@@ -159,7 +202,6 @@ pub struct TurnAnswer {
     pub text: String,
     /// What the agent keeps beside it in the history.
     pub data: Option<String>,
-    pub usage: Usage,
 }
 
 impl From<String> for TurnAnswer {
@@ -203,8 +245,17 @@ pub trait Toolbox: fmt::Debug + Send + Sync + 'static {
     async fn call_named(&self, name: &str, arguments: &str) -> Result<ToolText, ToolError>;
     /// Puts what the agent did into the history, as it happens.
     async fn record(&self, entry: Entry) -> Result<(), ToolError>;
-    /// What people have written meanwhile for this turn to take up; each is given once, and is in the history then.
-    async fn steering(&self) -> Result<Vec<String>, ToolError>;
+    /// What people have written meanwhile for this turn to take up; each is given once, and is in the history then. `said` is what the agent would
+    /// have ended with: if there is something to take up it enters the history before that, else not at all.
+    async fn steering(&self, said: Option<Entry>) -> Result<Vec<Steered>, ToolError>;
+}
+
+/// A message that a turn has taken up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steered {
+    /// As the history names them.
+    pub author: Option<String>,
+    pub text: String,
 }
 
 /// A tool for a model.

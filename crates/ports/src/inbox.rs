@@ -65,6 +65,33 @@ pub struct Wrote {
     pub window: WindowId,
 }
 
+/// A person's message as it was written, where it was more than its text: kept beside its entry in the history, so that it can be asked again.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CameWith {
+    /// Without the lines that name files.
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quoted: Option<String>,
+    /// Each says which message it came with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+}
+
+impl CameWith {
+    /// `None`: its text is all there is.
+    pub fn write(&self) -> Option<String> {
+        if self.quoted.is_none() && self.attachments.is_empty() {
+            return None;
+        }
+        serde_json::to_string(self).ok()
+    }
+
+    /// Of the data beside a person's message. What cannot be read counts as nothing.
+    pub fn read(data: Option<&str>) -> Option<CameWith> {
+        data.and_then(|data| serde_json::from_str(data).ok())
+    }
+}
+
 /// One message of a person, commands included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inbound {

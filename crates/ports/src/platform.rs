@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homing_domain::ids::{OutboxId, TurnId, WindowId};
+use homing_domain::ids::{InboundId, OutboxId, TurnId, WindowId};
 use homing_domain::origin::Origin;
 pub use homing_domain::outbox::Repeats;
 use homing_domain::split::{self, Limit};
@@ -158,6 +158,9 @@ pub struct Attachment {
     pub bytes: Option<u64>,
     /// What [`Platform::fetch`] finds it by.
     pub reference: String,
+    /// The message that it came with, where another one repeats that: a copy of it may still be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_came_with: Option<InboundId>,
 }
 
 /// Why an attachment could not be copied.

@@ -110,7 +110,7 @@ pub trait Queries: Send + Sync + 'static {
         words: &str,
         limit: u32,
     ) -> StoreResult<Vec<MessageRow>>;
-    /// What models used for the turns of a lineage.
+    /// What models used for the turns of a lineage, and for the sub-agents that it owns.
     async fn usage(&self, lineage: LineageId) -> StoreResult<Usage>;
 
     /// Queued or taken inbound messages, oldest first.

@@ -4,6 +4,7 @@
 //! if the session's turn is over or the conversation has moved on, nothing happens. A process of another conversation is refused (OWN-44).
 //! **Absent on purpose:** a "current session", and the mailbox: a long tool blocks nobody but its own turn.
 
+mod counting;
 mod delegate;
 mod environment;
 mod history;
@@ -20,13 +21,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::{ConversationId, DelegationId, ProcessId, SessionId, TurnId};
 use homing_domain::owner::Owner;
-use homing_ports::agent::{Entry, ToolAnswer, ToolCall, ToolError, ToolSpec, ToolText, Toolbox};
+use homing_ports::agent::{
+    Entry, Steered, ToolAnswer, ToolCall, ToolError, ToolSpec, ToolText, Toolbox,
+};
 use homing_ports::processes::{KillOutcome, Processes, StartRequest};
 use homing_ports::store::{
-    Change, Commit, Committed, Context, DelegationState, InboundRow, MessageRow, NewProcess, Store,
+    Asker, Change, Commit, Committed, Context, DelegationState, InboundRow, MessageRow, NewProcess,
+    Store,
 };
 use homing_ports::{Clock, IdSource};
 use tokio_util::sync::CancellationToken;
+
+pub use counting::{Counting, Due};
+pub use model::Inputs;
 
 /// What the tools need of the watcher.
 #[async_trait]
@@ -67,7 +74,7 @@ pub trait Supervision: Send + Sync + 'static {
         owner: &Owner,
         file: FileToSend,
     ) -> Result<(), ToolError>;
-    /// Asks the person whose turn it is, and waits for the answer. One that may stand already is not asked for again.
+    /// Asks the person whose turn it is, or who had the work started, and waits for the answer. What may run already is not asked about again.
     async fn approve(&self, owner: &Owner, question: Question) -> Result<Approval, ToolError>;
     /// What people have written for this turn to take up, oldest first. Each is given once.
     fn steering(&self, turn: TurnId) -> Vec<InboundRow>;
@@ -85,8 +92,8 @@ pub struct FileToSend {
 /// May this run?
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    pub turn: TurnId,
-    /// The exact command that an answer is bound to.
+    pub asker: Asker,
+    /// The exact command that an answer is bound to, and all of what people read of it.
     pub command: String,
     pub why: String,
 }
@@ -97,7 +104,7 @@ pub enum Approval {
     Denied,
     /// In time, or before the turn was over.
     Unanswered,
-    /// A background turn is quiet (OWN-67).
+    /// Background work asks only where the settings allow it, and only somebody who is known (OWN-67).
     NobodyToAsk,
 }
 
@@ -123,6 +130,8 @@ pub struct Workshop {
     /// What lets a child act for its owner (OWN-22).
     pub control: Option<ControlAccess>,
     pub kill_grace: Duration,
+    /// What models have written to the processes that they started.
+    pub inputs: Arc<Inputs>,
 }
 
 /// How a child reaches the gateway: a socket, and a token that is valid for its own owner only (OWN-22).
@@ -162,6 +171,7 @@ pub struct SessionTools {
     key: String,
     bound: Bound,
     cancel: CancellationToken,
+    counting: Option<Counting>,
 }
 
 impl SessionTools {
@@ -179,7 +189,15 @@ impl SessionTools {
             key,
             bound,
             cancel,
+            counting: None,
         }
+    }
+
+    /// What the agent records counts what it used until then.
+    #[must_use]
+    pub fn counting(mut self, counting: Counting) -> Self {
+        self.counting = Some(counting);
+        self
     }
 
     /// For a sub-agent: what it starts is its owner's, its history is its own.
@@ -229,7 +247,10 @@ impl Toolbox for SessionTools {
             } => self.log(process, from, limit).await,
             ToolCall::Poll { process } => self.poll(process).await,
             ToolCall::List => self.list().await,
-            ToolCall::Write { process, bytes } => self.write(process, &bytes).await,
+            ToolCall::Write { process, bytes } => {
+                self.workshop.inputs.forget(process);
+                self.write(process, &bytes).await
+            }
             ToolCall::CloseInput { process } => self.close_input(process).await,
             ToolCall::Delegate {
                 tasks,
@@ -263,8 +284,8 @@ impl Toolbox for SessionTools {
         self.add_to_history(entry).await
     }
 
-    async fn steering(&self) -> Result<Vec<String>, ToolError> {
-        self.take_up_steering().await
+    async fn steering(&self, said: Option<Entry>) -> Result<Vec<Steered>, ToolError> {
+        self.take_up_steering(said).await
     }
 }
 

@@ -8,6 +8,7 @@ mod approving;
 mod arguments;
 mod delegate;
 mod files;
+mod inputs;
 mod process;
 mod search;
 mod send_file;
@@ -16,6 +17,8 @@ mod terminal;
 mod text;
 
 use homing_ports::agent::{ToolError, ToolSpec, ToolText};
+
+pub use inputs::Inputs;
 
 use crate::SessionTools;
 use arguments::{Arguments, Field};

@@ -42,6 +42,8 @@ pub struct Partial {
     pub text: String,
     /// The calls whose arguments had come whole.
     pub tool_calls: Vec<ToolCall>,
+    /// As far as the server had counted.
+    pub usage: Option<Usage>,
 }
 
 #[derive(Debug, Default)]
@@ -147,6 +149,7 @@ impl Assembly {
             tool_calls: whole
                 .map(|draft| draft.into_call(&mut |number| format!("call_{number}"), &[]))
                 .collect(),
+            usage: self.usage,
         }
     }
 

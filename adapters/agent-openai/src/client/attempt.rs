@@ -124,7 +124,7 @@ impl Attempt<'_> {
     fn failed(&self, error: ReadError, partial: Box<Partial>, heard: bool) -> ChatError {
         let key = self.settings.key.as_ref();
         // In the same bytes as the error, it was not told.
-        let heard = heard || *partial != Partial::default();
+        let heard = heard || !partial.text.is_empty() || !partial.tool_calls.is_empty();
         match error {
             ReadError::Server(error) => {
                 let refusal = Refusal::of_stream(error.status, &error, key);

@@ -21,6 +21,10 @@ pub enum Event {
     },
     /// What was heard so far is void: the answer begins anew.
     Restarted,
+    /// An answer broke off. It was paid for all the same, as far as the server said.
+    BrokenOff {
+        usage: Option<Usage>,
+    },
 }
 
 /// A whole answer.

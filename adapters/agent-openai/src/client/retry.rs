@@ -100,6 +100,7 @@ mod tests {
         let partial = Partial {
             text: "so f".into(),
             tool_calls,
+            usage: None,
         };
         ChatError::BrokenOff {
             partial: Box::new(partial),

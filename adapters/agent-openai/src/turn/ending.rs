@@ -21,19 +21,33 @@ impl Turn<'_> {
     }
 
     pub(super) fn finish(self, completion: &Completion) -> Result<TurnAnswer, AgentError> {
+        match self.words(completion) {
+            Some(words) => Ok(self.answer(&words)),
+            None => {
+                let note = self.note(completion);
+                self.nothing_said(note)
+            }
+        }
+    }
+
+    /// What was said, with what is to be known of it. `None`: nothing was.
+    pub(super) fn words(&self, completion: &Completion) -> Option<String> {
         let text = completion.text.trim();
-        let note = match completion.finish {
+        let note = self.note(completion);
+        (!text.is_empty()).then(|| match note {
+            Some(note) => format!("{text}\n\n{note}"),
+            None => text.to_owned(),
+        })
+    }
+
+    fn note(&self, completion: &Completion) -> Option<String> {
+        match completion.finish {
             Finish::Length => Some(format!(
                 "(The answer was cut off here: it may be {} tokens long. Ask me to go on.)",
                 self.room().output
             )),
             Finish::ContentFilter => Some(FILTERED.to_owned()),
             Finish::Stop | Finish::ToolCalls | Finish::Other(_) => None,
-        };
-        match (text.is_empty(), note) {
-            (false, None) => Ok(self.answer(text)),
-            (false, Some(note)) => Ok(self.answer(&format!("{text}\n\n{note}"))),
-            (true, note) => self.nothing_said(note),
         }
     }
 
@@ -80,7 +94,6 @@ impl Turn<'_> {
         TurnAnswer {
             text,
             data: kept.write(),
-            usage: self.usage,
         }
     }
 }

@@ -100,11 +100,13 @@ impl Plan {
         );
     }
 
-    /// In every session of the lineage: what a compression kept word for word is in an older one.
+    /// In every session of the lineage: what a compression kept word for word is in an older one. What a background turn told stays: it is a
+    /// fact, and nobody's question.
     pub(super) fn undo(&mut self, lineage: LineageId, from: MessageId) {
         self.step(
             Expect::Some,
-            "UPDATE messages SET undone = 1 WHERE session IN (SELECT id FROM sessions WHERE lineage = ? AND conversation = ?) AND id >= ? AND undone = 0",
+            "UPDATE messages SET undone = 1 WHERE session IN (SELECT id FROM sessions WHERE lineage = ? AND conversation = ?) AND id >= ? AND undone = 0 \
+             AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.id = messages.turn AND turns.kind = 'background')",
             values![lineage, self.conversation, from],
         );
     }

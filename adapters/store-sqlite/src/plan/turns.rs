@@ -1,9 +1,10 @@
 //! What comes in is taken by a turn; a turn begins, uses tools, ends.
 
 use homing_domain::ids::*;
-use homing_ports::store::{TurnEnd, TurnKind, Usage};
+use homing_ports::platform::Attachment;
+use homing_ports::store::{Asker, TurnEnd, TurnKind, Usage};
 
-use super::{Expect, Plan};
+use super::{Expect, Plan, json};
 use crate::values::values;
 
 impl Plan {
@@ -65,6 +66,20 @@ impl Plan {
         );
     }
 
+    pub(super) fn repeat_inbound(
+        &mut self,
+        inbound: InboundId,
+        text: &str,
+        quoted: Option<&String>,
+        attachments: &[Attachment],
+    ) {
+        let attachments = (!attachments.is_empty()).then(|| json(&attachments));
+        self.one(
+            "UPDATE inbound SET text = ?, quoted = ?, attachments = ? WHERE id = ? AND conversation = ? AND state = 'queued'",
+            values![text, quoted, attachments, inbound, self.conversation],
+        );
+    }
+
     /// A turn begins in a session that has not ended.
     pub(super) fn start_turn(
         &mut self,
@@ -100,11 +115,6 @@ impl Plan {
             "UPDATE turns SET ended_by = ?, error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND ended_at IS NULL",
             values![end.name(), error, self.at, turn, self.conversation],
         );
-        // Nobody waits for the answer any more.
-        self.step(
-            Expect::Any,
-            "UPDATE approvals SET state = 'expired', settled_at = ? WHERE conversation = ? AND turn = ? AND settled_at IS NULL",
-            values![self.at, self.conversation, turn],
-        );
+        self.expire_approvals(Asker::Turn(turn));
     }
 }

@@ -57,14 +57,16 @@ pub(crate) fn expectation(commit: &Commit, index: usize) -> String {
             format!("{outbox} is no dead letter, or was told again already")
         }
         Change::AddApproval(approval) => format!(
-            "turn {} does not run, or approval {} exists",
-            approval.turn, approval.id
+            "{} does not run, or approval {} exists",
+            approval.asker, approval.id
         ),
         Change::SettleApproval { approval, .. } => format!("{approval} is settled already"),
         Change::TakeInbound { inbound, .. } => format!("{inbound} is not queued"),
         Change::FinishInbound { inbound } => format!("{inbound} is done already, or is not there"),
         Change::RequeueInbound { inbound } => format!("{inbound} is not taken"),
-        Change::RewriteInbound { inbound, .. } => format!("{inbound} is not queued"),
+        Change::RewriteInbound { inbound, .. } | Change::RepeatInbound { inbound, .. } => {
+            format!("{inbound} is not queued")
+        }
         Change::StartTurn { turn, session, .. } => format!(
             "turn {turn} cannot begin: session {session} has ended or is not there, or the turn exists"
         ),

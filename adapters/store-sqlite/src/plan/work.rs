@@ -4,7 +4,7 @@ use homing_domain::ids::*;
 use homing_domain::owner::Owner;
 use homing_domain::process::{Consumption, Ending, ProcessState};
 use homing_domain::time::Timestamp;
-use homing_ports::store::{DelegationState, NewDelegation, NewProcess, Watched};
+use homing_ports::store::{Asker, DelegationState, NewDelegation, NewProcess, Watched};
 
 use super::{Expect, Plan, json};
 use crate::values::values;
@@ -196,5 +196,6 @@ impl Plan {
             "UPDATE delegations SET state = ?, result = ?, ended_at = ? WHERE id = ? AND conversation = ? AND ended_at IS NULL",
             values![state.name(), result, self.at, delegation, self.conversation],
         );
+        self.expire_approvals(Asker::Delegation(delegation));
     }
 }

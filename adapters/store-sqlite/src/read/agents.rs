@@ -14,7 +14,9 @@ const PAGE: &str = concat!(
     " FROM messages m WHERE m.conversation = ? AND m.id < ? AND m.undone = 0 ORDER BY m.id DESC LIMIT ? + 0"
 );
 const USAGE: &str = "SELECT coalesce(sum(requests), 0), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), \
-     coalesce(sum(completion_tokens), 0) FROM turns INDEXED BY turns_with_usage WHERE lineage = ? AND requests > 0";
+     coalesce(sum(completion_tokens), 0) FROM turns INDEXED BY turns_with_usage WHERE requests > 0 AND lineage IN \
+     (SELECT l.id FROM lineages l WHERE l.id = ? UNION ALL SELECT d.own_lineage FROM lineages l \
+     JOIN delegations d INDEXED BY delegations_of_conversation ON d.conversation = l.conversation AND d.lineage = l.id WHERE l.id = ?)";
 const BATCH: &str = concat!(
     "SELECT ",
     columns::delegation!(""),
@@ -86,7 +88,7 @@ impl Readers {
 
     pub(crate) async fn usage(&self, lineage: LineageId) -> StoreResult<Usage> {
         let usage = self
-            .one(USAGE, values![lineage], |fields| {
+            .one(USAGE, values![lineage, lineage], |fields| {
                 Ok(Usage {
                     requests: fields.count()?,
                     prompt_tokens: fields.count()?,

@@ -312,3 +312,37 @@ async fn an_older_schema_is_brought_up_to_date_with_its_rows() {
     assert_eq!(store.context(session, 10).await.unwrap().messages, history);
     store.close().await.unwrap();
 }
+
+/// What was asked and answered before sub-agents could ask stands as it did.
+#[tokio::test]
+async fn questions_of_an_older_schema_are_kept_with_their_answers() {
+    let place = place();
+    fs::create_dir_all(place.path.parent().unwrap()).unwrap();
+    fs::write(&place.path, "").unwrap();
+    let mut older = raw(&place.path).await;
+    for script in [
+        include_str!("../../../../migrations/sqlite/0001_initial.sql"),
+        include_str!("../../../../migrations/sqlite/0002_platforms_and_agents.sql"),
+        "PRAGMA application_id = 1213156679; PRAGMA user_version = 2; \
+         INSERT INTO conversations (id, key, origin, created_at, active_at) VALUES (1, 'k', '{}', 1, 1); \
+         INSERT INTO lineages (id, conversation, tip) VALUES (2, 1, 3); \
+         INSERT INTO sessions (id, conversation, lineage, started_at) VALUES (3, 1, 2, 1); \
+         INSERT INTO approvals (id, conversation, session, lineage, turn, person, command, why, state, created_at, expires_at, settled_at) \
+         VALUES (5, 1, 3, 2, 4, 'ann', 'rm -r x', 'because', 'approved_always', 1, 2, 2)",
+    ] {
+        sqlx::raw_sql(script).execute(&mut older).await.unwrap();
+    }
+    end(older).await;
+    let store = store(&place).await;
+    let row = store
+        .approval(homing_domain::ids::ApprovalId::from_number(5))
+        .await
+        .unwrap()
+        .unwrap();
+    let turn = homing_domain::ids::TurnId::from_number(4);
+    assert_eq!(row.asker, homing_ports::store::Asker::Turn(turn));
+    let lineage = homing_domain::ids::LineageId::from_number(9);
+    let stands = store.is_approved(lineage, row.conversation, Some("ann"), "rm -r x");
+    assert!(stands.await.unwrap());
+    store.close().await.unwrap();
+}

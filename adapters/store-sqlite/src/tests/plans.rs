@@ -244,6 +244,12 @@ fn one_of_each() -> Vec<Change> {
             inbound,
             text: text(),
         },
+        Change::RepeatInbound {
+            inbound,
+            text: text(),
+            quoted: Some(text()),
+            attachments: Vec::new(),
+        },
         Change::StartTurn {
             turn,
             session,
@@ -370,7 +376,17 @@ fn one_of_each() -> Vec<Change> {
             id: approval,
             session,
             lineage,
-            turn,
+            asker: Asker::Turn(turn),
+            person: None,
+            command: text(),
+            why: text(),
+            expires_at: Timestamp(2),
+        }),
+        Change::AddApproval(NewApproval {
+            id: approval,
+            session,
+            lineage,
+            asker: Asker::Delegation(delegation),
             person: None,
             command: text(),
             why: text(),
@@ -401,8 +417,8 @@ fn one_of_each() -> Vec<Change> {
             result: text(),
         },
     ];
-    // `Point` is there twice.
+    // `Point` and `AddApproval` are there twice.
     let kinds: std::collections::HashSet<_> = all.iter().map(std::mem::discriminant).collect();
-    assert_eq!((kinds.len(), all.len()), (50, 51));
+    assert_eq!((kinds.len(), all.len()), (51, 53));
     all
 }

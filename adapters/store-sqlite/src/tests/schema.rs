@@ -43,6 +43,17 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "a question that nobody asks, that two ask, that is answered and open, or answered twice",
+        &[
+            "INSERT INTO approvals (id, conversation, session, lineage, command, why, created_at, expires_at) VALUES (1, 1, 101, 10, 'rm', '', 0, 1)",
+            "INSERT INTO approvals (id, conversation, session, lineage, turn, delegation, command, why, created_at, expires_at) VALUES (1, 1, 101, 10, 1, 1, 'rm', '', 0, 1)",
+            "INSERT INTO approvals (id, conversation, session, lineage, turn, command, why, state, created_at, expires_at) VALUES (1, 1, 101, 10, 1, 'rm', '', 'denied', 0, 1)",
+            "INSERT INTO approvals (id, conversation, session, lineage, delegation, command, why, created_at, expires_at) VALUES (1, 1, 200, 10, 1, 'rm', '', 0, 1)",
+            "INSERT INTO approvals (id, conversation, session, lineage, turn, command, why, state, created_at, expires_at, settled_at) VALUES (1, 1, 101, 10, 1, 'rm', '', 'denied', 0, 1, 1); \
+             UPDATE approvals SET state = 'approved_once' WHERE id = 1",
+        ],
+    ),
+    (
         "two conversations of one key",
         &[
             "INSERT INTO conversations (id, key, origin, created_at, active_at) VALUES (3, 'k1', '{}', 0, 0)",

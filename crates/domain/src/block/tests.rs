@@ -110,6 +110,39 @@ fn delegations_are_told_in_their_words() {
 }
 
 #[test]
+fn delegations_that_are_told_together_say_how_many_ended_how() {
+    use DelegationEnd::{Failed, Finished, Interrupted};
+    let told = |ends: &[DelegationEnd]| {
+        with_output(
+            Told {
+                delegation: ends.first().copied(),
+                batch: Some(Batch::of(ends.iter().copied())),
+                ..Told::new(Kind::Delegation, "dlg_1", "the first task")
+            },
+            "1. here",
+        )
+    };
+    // The first one's state is not that of all.
+    let mixed = told(&[Finished, Failed, Finished]);
+    let text = block(mixed);
+    assert!(
+        text.contains("1. 3 sub-agents: 2 done, 1 failed (dlg_1).\nWhat they found (7 bytes):\n"),
+        "{text}"
+    );
+    assert!(!text.contains("Task"), "{text}");
+    assert!(
+        notice(mixed)
+            .starts_with("✗ 3 sub-agents: 2 done, 1 failed (dlg_1)\nWhat they found (7 bytes):")
+    );
+    let text = notice(told(&[Interrupted, Finished]));
+    assert!(
+        text.starts_with("✗ 2 sub-agents: 1 done, 1 interrupted (dlg_1)"),
+        "{text}"
+    );
+    assert!(notice(told(&[Finished, Finished])).starts_with("✓ 2 sub-agents: 2 done (dlg_1)"));
+}
+
+#[test]
 fn matches_are_shown_and_the_rest_counted() {
     let lines = ["ERROR one".to_owned(), "ERROR two".to_owned()];
     let told = Told {

@@ -14,7 +14,7 @@ const NAMED: usize = 60;
 pub(super) const COMMAND: Command = Command {
     name: "undo",
     usage: "[HOW MANY]",
-    summary: "take the last exchange out of my memory; files and processes stay as they are",
+    summary: "take the last exchange out of my memory; background results, files and processes stay as they are",
     run,
 };
 
@@ -25,7 +25,7 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
             Some(Ok(count)) if count > 0 => count,
             Some(_) => return Ok(call.usage("How many is a number from 1.")),
         };
-        let (current, message) = match last(call, count).await? {
+        let found = match last(call, count).await? {
             Ok(found) => found,
             Err(problem) => return Ok(Outcome::reply(problem)),
         };
@@ -35,14 +35,15 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
         };
         Ok(Outcome::Step(Step {
             reply: format!(
-                "{what}“{}” and what followed. Files and processes stay as they are.",
-                named(&message)
+                "{what}“{}” and what followed.{} Files and processes stay as they are.",
+                named(&found.message.text),
+                stays(found.told_since)
             ),
             changes: vec![
                 Change::RequireGeneration(call.row.generation),
                 Change::Undo {
-                    lineage: current.lineage,
-                    from: message.id,
+                    lineage: found.current.lineage,
+                    from: found.message.id,
                 },
             ],
             effects: Vec::new(),
@@ -51,11 +52,30 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
     .boxed()
 }
 
+/// Results of background work are facts, and are not taken out with what was asked before them.
+fn stays(told: usize) -> String {
+    match told {
+        0 => String::new(),
+        1 => " The background result that was told since then stays in my memory.".to_owned(),
+        told => {
+            format!(" The {told} background results that were told since then stay in my memory.")
+        }
+    }
+}
+
+/// Where the last exchanges begin.
+pub(super) struct Found {
+    pub current: Current,
+    pub message: MessageRow,
+    /// Background results, after it.
+    pub told_since: usize,
+}
+
 /// The message with which the last `count` exchanges begin; else the sentence that says why they cannot be taken out.
 pub(super) async fn last(
     call: &Call<'_>,
     count: usize,
-) -> Result<Result<(Current, MessageRow), String>, StoreError> {
+) -> Result<Result<Found, String>, StoreError> {
     if let Some(problem) = busy(call) {
         return Ok(Err(problem.to_owned()));
     }
@@ -64,13 +84,10 @@ pub(super) async fn last(
     };
     let store = &call.inside.store;
     let context = store.context(current.session, LOOKED_AT).await?;
-    let persons = context
-        .messages
-        .into_iter()
-        .filter(|message| message.role == Role::Person);
-    let persons: Vec<MessageRow> = persons.collect();
+    let of = |role| context.messages.iter().filter(move |row| row.role == role);
+    let persons: Vec<&MessageRow> = of(Role::Person).collect();
     let there = persons.len();
-    let Some(message) = persons.into_iter().rev().nth(count - 1) else {
+    let Some(message) = persons.into_iter().rev().nth(count - 1).cloned() else {
         return Ok(Err(match (there, context.summary.is_some()) {
             (0, true) => "What came before is only in the summary by now; it cannot be taken out. /new begins without it.".to_owned(),
             (0, false) => "There is nothing to take out yet.".to_owned(),
@@ -86,7 +103,12 @@ pub(super) async fn last(
             "That was said before this branch began, and belongs to the session that it left. /resume leads back there.".to_owned(),
         ));
     }
-    Ok(Ok((current, message)))
+    let told = of(Role::Notification).filter(|row| row.id > message.id);
+    Ok(Ok(Found {
+        current,
+        told_since: told.count(),
+        message,
+    }))
 }
 
 fn busy(call: &Call<'_>) -> Option<&'static str> {
@@ -102,8 +124,8 @@ fn busy(call: &Call<'_>) -> Option<&'static str> {
     }
 }
 
-pub(super) fn named(message: &MessageRow) -> String {
-    let line = message.text.replace(['\n', '\r'], " ");
+pub(super) fn named(text: &str) -> String {
+    let line = text.replace(['\n', '\r'], " ");
     let short: String = line.chars().take(NAMED).collect();
     match line.chars().count() > NAMED {
         true => format!("{short}…"),

@@ -1,32 +1,35 @@
-//! Questions to the person whose turn it is: may this command run?
+//! Questions to a person: may this command run? Asked by the person's own turn and, where the settings allow it, by background work that they had
+//! started, where it comes home (OWN-67).
 //!
 //! **Invariant:** a question is a row, bound to its person, session and exact command, before anybody can see it; the first answer settles it, and
-//! what is not settled with its turn expires with it. An answer is taken before anything else that the message could mean (public bugs 81026,
+//! what is not settled with the turn or sub-agent that asks expires with it. All of the command is shown. An answer is taken before anything else that the message could mean (public bugs 81026,
 //! 27352), and only by the question that it names, or the only one there is (64001).
-//! **Absent on purpose:** answers from before the question left, and of people whom nobody asked.
+//! **Absent on purpose:** answers from before the question left, and of people whom nobody asked. Asking in place of somebody who is not known.
 
-use homing_domain::block;
-use homing_domain::ids::{ApprovalId, OutboxId, TurnId};
-use homing_domain::redact::redact;
-use homing_domain::time::{Span, Timestamp};
-use homing_ports::platform::{Button, OutgoingKind};
-use homing_ports::store::{ApprovalState, Change, NewApproval, StoreError};
+mod wording;
+
+use homing_domain::ids::{ApprovalId, DelegationId, LineageId, OutboxId, SessionId, TurnId};
+use homing_domain::key::ChatType;
+use homing_domain::origin::Origin;
+use homing_domain::time::Timestamp;
+use homing_ports::platform::OutgoingKind;
+use homing_ports::store::{ApprovalState, Asker, Change, DelegationState, NewApproval, StoreError};
 use homing_tools::{Approval, Question};
 use tokio::sync::oneshot;
 
 use super::together::Written;
-use super::{About, AnswerTo, Conversation};
+use super::{About, AnswerTo, Claimed, Conversation};
 use crate::activity::Asking;
 use crate::commands::inline_code;
-
-/// Characters of a command that a question shows.
-const SHOWN: usize = 3_000;
+use crate::delegations::Asks;
+use crate::settings::AskInBackground;
+use wording::{asked, buttons, yes_or_no};
 
 /// A question that somebody waits to have answered.
 #[derive(Debug)]
 pub(super) struct Open {
     pub approval: ApprovalId,
-    turn: TurnId,
+    asker: Asker,
     person: Option<String>,
     command: String,
     asked_at: Timestamp,
@@ -35,7 +38,39 @@ pub(super) struct Open {
     said: Vec<OutboxId>,
     /// Somebody wrote something else meanwhile, and was told what waits.
     reminded: bool,
+    /// Of a sub-agent: the first of those that were started together.
+    batch: Option<DelegationId>,
     waits: Option<Waits>,
+}
+
+/// Who would be asked, where, and for which session.
+struct Addressee {
+    to: AnswerTo,
+    session: SessionId,
+    lineage: LineageId,
+    person: Person,
+    in_background: bool,
+    batch: Option<DelegationId>,
+}
+
+/// Whom an answer is taken from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Person {
+    Named(String),
+    /// The platform names nobody, and whoever is there may answer.
+    Anyone,
+    /// Several people, or somebody of many.
+    Unknown,
+}
+
+impl Person {
+    fn of(origin: &Origin) -> Person {
+        match &origin.user {
+            Some(user) => Person::Named(user.clone()),
+            None if origin.chat_type == ChatType::Dm => Person::Anyone,
+            None => Person::Unknown,
+        }
+    }
 }
 
 /// The tool that waits, and the turn that is not at work meanwhile.
@@ -43,6 +78,13 @@ pub(super) struct Open {
 struct Waits {
     answer: oneshot::Sender<Approval>,
     _idle: Asking,
+    _stalls: Option<Asks>,
+}
+
+impl Waits {
+    fn is_waiting(&self) -> bool {
+        !self.answer.is_closed()
+    }
 }
 
 /// What became of a question that was to be put.
@@ -61,19 +103,22 @@ impl Open {
 impl Conversation {
     /// Commits a question and sends it, if it has to be asked and can be.
     pub(super) async fn put_question(&mut self, question: &Question) -> Result<Put, StoreError> {
-        let Some(running) = self
-            .turn
-            .as_ref()
-            .filter(|running| running.turn == question.turn)
-        else {
+        let Some(addressee) = self.addressee(question.asker).await? else {
             return Ok(Put::Answered(Approval::Unanswered));
         };
-        let (is_person, to) = match &running.about {
-            About::Person { answer } => (true, answer.clone()),
-            About::Background { answer, .. } => (false, answer.clone()),
+        let Addressee {
+            to,
+            session,
+            lineage,
+            person,
+            in_background,
+            batch,
+        } = addressee;
+        let person = match person {
+            Person::Named(person) => Some(person),
+            Person::Anyone => None,
+            Person::Unknown => return Ok(Put::Answered(Approval::NobodyToAsk)),
         };
-        let (session, lineage) = (running.session, running.lineage);
-        let person = to.origin.user.clone();
         let stands = self
             .inside
             .store
@@ -82,51 +127,112 @@ impl Conversation {
         if stands {
             return Ok(Put::Answered(Approval::Granted));
         }
-        if !is_person {
+        let is_current = self.row.current.map(|current| current.lineage) == Some(lineage);
+        let may_ask = self.inside.settings.approve_in_background == AskInBackground::Ask;
+        if in_background && !(may_ask && is_current) {
             return Ok(Put::Answered(Approval::NobodyToAsk));
         }
         let approval = self.inside.ids.next::<ApprovalId>();
         let within = self.inside.settings.approve_within;
         let asked_at = self.inside.now();
         let expires_at = asked_at.plus(within);
-        let text = asked(approval, question, within);
-        let mut said = self.outgoing(
-            Some(lineage),
-            Some(question.turn),
-            OutgoingKind::Notice,
-            &to,
-            &text,
-        );
+        let text = asked(approval, question, within, in_background);
+        let turn = match question.asker {
+            Asker::Turn(turn) => Some(turn),
+            Asker::Delegation(_) => None,
+        };
+        let mut said = self.outgoing(Some(lineage), turn, OutgoingKind::Notice, &to, &text);
         if let Some(last) = said.last_mut() {
             last.extras.buttons = buttons(approval);
         }
         let open = Open {
             approval,
-            turn: question.turn,
+            asker: question.asker,
             person: person.clone(),
             command: question.command.clone(),
             asked_at,
             expires_at,
             said: said.iter().map(|item| item.id).collect(),
             reminded: false,
+            batch,
             waits: None,
         };
         let asks = Change::AddApproval(NewApproval {
             id: approval,
             session,
             lineage,
-            turn: question.turn,
+            asker: question.asker,
             person,
             command: question.command.clone(),
             why: question.why.clone(),
             expires_at,
         });
         self.commit_and_send(vec![asks], said).await?;
-        // A turn that was ended elsewhere asks nothing.
+        // What was ended elsewhere asks nothing.
         match self.inside.store.approval(approval).await? {
             Some(_) => Ok(Put::Asked(Box::new(open))),
             None => Ok(Put::Answered(Approval::Unanswered)),
         }
+    }
+
+    /// `None` if whoever asks does not run any more.
+    async fn addressee(&self, asker: Asker) -> Result<Option<Addressee>, StoreError> {
+        let turn = match asker {
+            Asker::Turn(turn) => turn,
+            Asker::Delegation(delegation) => {
+                let row = self.inside.store.delegation(delegation).await?;
+                let row = row.filter(|row| row.state == DelegationState::Running);
+                return Ok(row.map(|row| Addressee {
+                    person: Person::of(&row.owner.origin),
+                    session: row.owner.session,
+                    lineage: row.owner.lineage,
+                    to: AnswerTo {
+                        origin: row.owner.origin,
+                        window: row.owner.window,
+                    },
+                    in_background: true,
+                    batch: Some(row.batch.unwrap_or(row.id)),
+                }));
+            }
+        };
+        let Some(running) = self.turn.as_ref().filter(|running| running.turn == turn) else {
+            return Ok(None);
+        };
+        let (to, person) = match &running.about {
+            About::Person { answer } => {
+                let user = answer.origin.user.clone();
+                (answer, user.map_or(Person::Anyone, Person::Named))
+            }
+            About::Background { told, answer, .. } => (answer, self.starter_of(told).await?),
+        };
+        Ok(Some(Addressee {
+            to: to.clone(),
+            session: running.session,
+            lineage: running.lineage,
+            person,
+            in_background: matches!(running.about, About::Background { .. }),
+            batch: None,
+        }))
+    }
+
+    /// Who had all of this work started. Where it is the work of several, none of them can speak for the others.
+    async fn starter_of(&self, told: &[Claimed]) -> Result<Person, StoreError> {
+        let open = self.inside.store.open_notifications(self.id).await?;
+        let mut people = open
+            .iter()
+            .filter(|open| {
+                let id = open.notification.id;
+                told.iter().any(|claimed| claimed.notification == id)
+            })
+            .map(|open| {
+                let owner = open.owner.as_ref();
+                owner.map_or(Person::Unknown, |owner| Person::of(&owner.origin))
+            });
+        let first = people.next().unwrap_or(Person::Unknown);
+        Ok(match people.all(|person| person == first) {
+            true => first,
+            false => Person::Unknown,
+        })
     }
 
     pub(super) fn question_is_put(&mut self, put: Put, answer: oneshot::Sender<Approval>) {
@@ -136,9 +242,12 @@ impl Conversation {
                 let _gone = answer.send(approval);
             }
             Put::Asked(mut open) => {
+                // What waits for a sub-agent first: with both, nothing is at work.
+                let stalls = open.batch.map(|first| Asks::begin(&self.inside, first));
                 let waits = Waits {
                     answer,
                     _idle: self.inside.counters.asking(),
+                    _stalls: stalls,
                 };
                 open.waits = Some(waits);
                 self.questions.push(*open);
@@ -157,10 +266,31 @@ impl Conversation {
         }
     }
 
-    /// The turn is over, and its questions with it: the store has let them expire.
+    /// A turn or sub-agent is over, and its questions with it: the store has let them expire.
     pub(super) fn forget_questions(&mut self) {
         let running = self.turn.as_ref().map(|running| running.turn);
-        self.questions.retain(|open| Some(open.turn) == running);
+        self.questions.retain(|open| match open.asker {
+            Asker::Turn(turn) => Some(turn) == running,
+            // Nobody waits for the answer any more.
+            Asker::Delegation(_) => open.waits.as_ref().is_some_and(Waits::is_waiting),
+        });
+    }
+
+    /// A sub-agent was ended.
+    pub(super) fn forget_questions_of(&mut self, delegation: DelegationId) {
+        let asker = Asker::Delegation(delegation);
+        self.questions.retain(|open| open.asker != asker);
+    }
+
+    /// What the turn that runs waits for: its own question, or one of a sub-agent that it waits for.
+    fn question_of(&mut self, turn: TurnId) -> Option<&mut Open> {
+        let delegations = &self.inside.delegations;
+        let waited_for = |open: &Open| {
+            open.batch
+                .is_some_and(|first| delegations.is_waited_for(first))
+        };
+        let theirs = |open: &&mut Open| open.asker == Asker::Turn(turn) || waited_for(open);
+        self.questions.iter_mut().find(theirs)
     }
 
     pub(super) fn next_expiry(&self) -> Option<Timestamp> {
@@ -236,9 +366,10 @@ impl Conversation {
         Ok(true)
     }
 
-    /// Once for a question: what the message waits for. `true` while one is open.
+    /// Once for a question of the turn that runs: what the message waits for. `true` while one is open.
     pub(super) async fn remind(&mut self, written: &Written) -> Result<bool, StoreError> {
-        let Some(open) = self.questions.first() else {
+        let running = self.turn.as_ref().map(|running| running.turn);
+        let Some(open) = running.and_then(|turn| self.question_of(turn)) else {
             return Ok(false);
         };
         if open.reminded {
@@ -255,116 +386,9 @@ impl Conversation {
         };
         let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &text);
         self.commit_and_send(Vec::new(), said).await?;
-        if let Some(open) = self.questions.first_mut() {
+        if let Some(open) = running.and_then(|turn| self.question_of(turn)) {
             open.reminded = true;
         }
         Ok(true)
-    }
-}
-
-/// What a person reads.
-fn asked(approval: ApprovalId, question: &Question, within: std::time::Duration) -> String {
-    let command = redact(&block::clean(question.command.as_bytes())).replace("```", "'''");
-    let count = command.chars().count();
-    let shown: String = command.chars().take(SHOWN).collect();
-    let rest = match count > SHOWN {
-        true => format!("\n({} more characters are not shown)", count - SHOWN),
-        false => String::new(),
-    };
-    format!(
-        "May I run this?\n```\n{shown}\n```{rest}\n{}\n\nWithin {}: /approve {approval} for once, with `session` for the rest of this session, \
-         with `always` for this command from now on; or /deny {approval}. A plain yes or no will do.",
-        question.why,
-        Span(within)
-    )
-}
-
-fn buttons(approval: ApprovalId) -> Vec<Vec<Button>> {
-    let button = |label: &str, says: String| Button {
-        label: label.to_owned(),
-        says,
-    };
-    vec![
-        vec![
-            button("Approve once", format!("/approve {approval}")),
-            button("For this session", format!("/approve {approval} session")),
-        ],
-        vec![
-            button("Always", format!("/approve {approval} always")),
-            button("Deny", format!("/deny {approval}")),
-        ],
-    ]
-}
-
-/// A plain answer and nothing else. Anything that could mean more is a message.
-fn yes_or_no(text: &str) -> Option<bool> {
-    const YES: [&str; 10] = [
-        "yes", "y", "ok", "okay", "yep", "yeah", "sure", "approve", "approved", "go ahead",
-    ];
-    const NO: [&str; 9] = [
-        "no", "n", "nope", "deny", "denied", "don't", "do not", "never", "stop",
-    ];
-    let plain = text.trim().trim_end_matches(['.', '!']).to_lowercase();
-    match plain.as_str() {
-        word if YES.contains(&word) => Some(true),
-        word if NO.contains(&word) => Some(false),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_plain_answer_is_one() {
-        for yes in ["yes", "Y", " OK. ", "Go ahead!"] {
-            assert_eq!(yes_or_no(yes), Some(true), "{yes}");
-        }
-        for no in ["no", "N", "Deny", "don't"] {
-            assert_eq!(yes_or_no(no), Some(false), "{no}");
-        }
-        for neither in [
-            "",
-            "yes, but only the first",
-            "no idea",
-            "ok?",
-            "yesterday",
-            "y n",
-        ] {
-            assert_eq!(yes_or_no(neither), None, "{neither}");
-        }
-    }
-
-    #[test]
-    fn what_a_button_says_fits_and_names_its_question() {
-        let approval = ApprovalId::from_number(u64::MAX);
-        for button in buttons(approval).into_iter().flatten() {
-            assert!(button.says.len() <= 64, "{}", button.says);
-            assert!(button.says.contains(&approval.to_string()));
-        }
-    }
-
-    #[test]
-    fn a_question_names_command_reason_time_and_what_to_type() {
-        let question = Question {
-            turn: TurnId::from_number(1),
-            command: "rm -rf build\u{202e}".into(),
-            why: "It removes files.".into(),
-        };
-        let text = asked(
-            ApprovalId::from_number(2),
-            &question,
-            std::time::Duration::from_secs(300),
-        );
-        for part in [
-            "```\nrm -rf build\n```",
-            "It removes files.",
-            "5 min",
-            "/approve apr_",
-            "/deny apr_",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
     }
 }

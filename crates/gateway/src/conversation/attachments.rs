@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use homing_domain::ids::{ConversationId, InboundId};
 use homing_ports::agent::ReceivedFile;
+use homing_ports::inbox::CameWith;
 use homing_ports::platform::{Attachment, FetchError, Platform};
+use homing_ports::store::InboundRow;
 use tokio_util::sync::CancellationToken;
 
 use super::sending::backoff;
@@ -28,6 +30,8 @@ pub(super) struct Expected {
     name: String,
     /// Where it will lie, or why it is not taken.
     to: Result<PathBuf, String>,
+    /// It came with an earlier message.
+    is_repeated: bool,
 }
 
 /// What a message brings along. Pure: known before anything is fetched, so that the history can name it.
@@ -39,22 +43,33 @@ pub(super) fn expected(
 ) -> Vec<Expected> {
     let folder = settings.files.join(conversation.to_string());
     let most = settings.attachments_at_most;
-    let one = |(index, attachment): (usize, Attachment)| {
+    let one = |(index, mut attachment): (usize, Attachment)| {
+        let whose = *attachment.first_came_with.get_or_insert(inbound);
         let name = safe_name(attachment.name.as_deref().unwrap_or_default());
         let to = match attachment.bytes {
             _ if index >= most => Err(format!("only {most} files of one message are taken")),
             Some(bytes) if bytes > settings.attachment_bytes => {
                 Err(too_big(bytes, settings.attachment_bytes))
             }
-            Some(_) | None => Ok(folder.join(format!("{inbound}-{}-{name}", index + 1))),
+            Some(_) | None => Ok(folder.join(format!("{whose}-{}-{name}", index + 1))),
         };
         Expected {
+            is_repeated: whose != inbound,
             attachment,
             name,
             to,
         }
     };
     attachments.into_iter().enumerate().map(one).collect()
+}
+
+/// What is kept of a message, so that it can be asked again.
+pub(super) fn came_with(row: &InboundRow, files: &[Expected]) -> CameWith {
+    CameWith {
+        text: row.text.clone(),
+        quoted: row.quoted.clone(),
+        attachments: files.iter().map(|file| file.attachment.clone()).collect(),
+    }
 }
 
 /// A message's text for the history, with the files that came with it.
@@ -96,6 +111,9 @@ pub(super) async fn fetch(
     for file in files {
         let path = match (&file.to, &platform) {
             (Err(why), _) => Err(why.clone()),
+            (Ok(path), _) if file.is_repeated && is_there(path, &file.attachment).await => {
+                Ok(path.clone())
+            }
             (Ok(_), None) => Err("its account is not configured any more".to_owned()),
             (Ok(path), Some(platform)) => {
                 fetch_one(inside, platform.as_ref(), &file.attachment, path, cancel)
@@ -112,6 +130,15 @@ pub(super) async fn fetch(
         });
     }
     received
+}
+
+/// The copy that was made when it came.
+async fn is_there(path: &Path, attachment: &Attachment) -> bool {
+    match tokio::fs::metadata(path).await {
+        // One that is shorter broke off.
+        Ok(copy) => copy.is_file() && attachment.bytes.is_none_or(|bytes| bytes == copy.len()),
+        Err(_) => false,
+    }
 }
 
 async fn fetch_one(
@@ -234,6 +261,7 @@ mod tests {
             media_type: None,
             bytes,
             reference: "r".into(),
+            first_came_with: None,
         }
     }
 

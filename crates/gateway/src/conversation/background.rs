@@ -6,7 +6,7 @@ use homing_domain::owner::Owner;
 use homing_domain::session::Current;
 use homing_domain::time::Timestamp;
 use homing_domain::verdict::{self, DropReason, Facts, Place, Verdict};
-use homing_ports::agent::{AboutItem, AgentError, TurnAbout, TurnAnswer};
+use homing_ports::agent::{AboutItem, AgentError, Partial, TurnAbout, TurnAnswer, TurnStream};
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{
@@ -14,9 +14,10 @@ use homing_ports::store::{
     WindowRow,
 };
 use homing_watcher::facts::{self, Present, Said};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{Stage, explain_failure, used};
+use super::messages::{Stage, explain_failure};
 use super::sending::backoff;
 use super::{About, AnswerTo, Claimed, Conversation, RunningTurn};
 use crate::telling;
@@ -37,9 +38,13 @@ struct Deliverable {
 impl Conversation {
     /// Judges everything that is open, settles what needs no turn, and starts a background turn for the rest if nothing runs.
     pub(super) async fn judge(&mut self) -> Result<(), StoreError> {
+        if self.at_rest.notifications {
+            return Ok(());
+        }
         let open = self.inside.store.open_notifications(self.id).await?;
         if open.is_empty() {
             self.judge_at = None;
+            self.at_rest.notifications = true;
             return Ok(());
         }
         let asks_windows = open.iter().any(|open| {
@@ -93,7 +98,7 @@ impl Conversation {
                         Some("after_auto_reset"),
                         &facts,
                     ));
-                    said.extend(self.notice(&open, place));
+                    said.extend(self.notice(&open, place).await?);
                 }
             }
         }
@@ -139,7 +144,11 @@ impl Conversation {
     }
 
     /// The plain text of one notification, to the thread that started the work or to the operator.
-    fn notice(&self, open: &OpenNotification, place: Place) -> Vec<NewOutgoing> {
+    async fn notice(
+        &self,
+        open: &OpenNotification,
+        place: Place,
+    ) -> Result<Vec<NewOutgoing>, StoreError> {
         let home = self
             .inside
             .settings
@@ -151,19 +160,15 @@ impl Conversation {
             Place::Home => home,
         };
         let Some(origin) = origin else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
-        let text = telling::tell(&[open], "").plain;
-        self.outgoing(
-            None,
-            None,
-            OutgoingKind::Notice,
-            &AnswerTo {
-                origin,
-                window: None,
-            },
-            &text,
-        )
+        let store = self.inside.store.as_ref();
+        let text = telling::tell(store, &[open], "").await?.plain;
+        let to = AnswerTo {
+            origin,
+            window: None,
+        };
+        Ok(self.outgoing(None, None, OutgoingKind::Notice, &to, &text))
     }
 
     /// OWN-5: the owner's own origin, else the conversation's.
@@ -187,6 +192,8 @@ impl Conversation {
             return Ok(());
         }
         deliver.retain(|one| one.window == window);
+        let opens: Vec<&OpenNotification> = deliver.iter().map(|one| &one.open).collect();
+        let texts = telling::tell(self.inside.store.as_ref(), &opens, &self.fence()).await?;
         let mut changes = Vec::new();
         let current = match self.row.current {
             Some(current) => current,
@@ -220,8 +227,6 @@ impl Conversation {
                 facts: one.facts.clone(),
             })
             .collect();
-        let opens: Vec<&OpenNotification> = deliver.iter().map(|one| &one.open).collect();
-        let texts = telling::tell(&opens, &self.fence());
         let items = opens
             .iter()
             .map(|open| AboutItem {
@@ -234,8 +239,13 @@ impl Conversation {
             origin: self.origin_of(deliver.first().and_then(|one| one.open.owner.as_ref())),
             window,
         };
-        let running =
-            self.background_turn(turn, current, told, texts.block.clone(), answer.clone());
+        let (stream, said) = TurnStream::new();
+        let about = About::Background {
+            told,
+            block: texts.block.clone(),
+            answer: answer.clone(),
+        };
+        let running = background_turn(turn, current, about, said);
         self.run_turn(
             running,
             answer,
@@ -244,31 +254,9 @@ impl Conversation {
                 block: texts.block,
                 plain: texts.plain,
             },
-            Stage::quiet(),
+            Stage::quiet(stream),
         );
         Ok(())
-    }
-
-    fn background_turn(
-        &self,
-        turn: TurnId,
-        current: Current,
-        told: Vec<Claimed>,
-        block: String,
-        answer: AnswerTo,
-    ) -> RunningTurn {
-        RunningTurn {
-            turn,
-            session: current.session,
-            lineage: current.lineage,
-            cancel: CancellationToken::new(),
-            about: About::Background {
-                told,
-                block,
-                answer,
-            },
-            live: None,
-        }
     }
 
     /// A marker that output cannot know.
@@ -326,7 +314,6 @@ impl Conversation {
                 false,
             ));
         }
-        changes.extend(used(running.turn, said_by_agent));
         let (text, data) = (&said_by_agent.text, said_by_agent.data.clone());
         if !text.is_empty() || data.is_some() {
             changes.push(self.append(running, Role::Agent, text.clone(), data));
@@ -386,7 +373,8 @@ impl Conversation {
                         .any(|claimed| claimed.notification == open.notification.id)
                 })
                 .collect();
-            let text = telling::tell(&raw, "").plain;
+            let store = self.inside.store.as_ref();
+            let text = telling::tell(store, &raw, "").await?.plain;
             said = self.outgoing(
                 Some(running.lineage),
                 Some(running.turn),
@@ -451,6 +439,23 @@ impl Conversation {
         }
         self.background_waits_for_person = false;
         Ok(())
+    }
+}
+
+fn background_turn(
+    turn: TurnId,
+    current: Current,
+    about: About,
+    said: watch::Receiver<Partial>,
+) -> RunningTurn {
+    RunningTurn {
+        turn,
+        session: current.session,
+        lineage: current.lineage,
+        cancel: CancellationToken::new(),
+        about,
+        said,
+        live: None,
     }
 }
 

@@ -8,6 +8,7 @@ use homing_ports::store::{Change, Committed, InboundRow, StoreError, TurnEnd};
 
 use super::background::{CANCELLED, STOPPED};
 use super::compression::Asker;
+use super::said::CutShort;
 use super::together::Written;
 use super::{About, AnswerTo, Conversation, Wake};
 use crate::commands::{self, Call, Choice, Effect, Outcome, Running, Step};
@@ -102,10 +103,12 @@ impl Conversation {
         step: Step,
     ) -> Result<(), StoreError> {
         // A command that turned out to be a message stays where it is in the queue.
-        let is_message = step
-            .changes
-            .iter()
-            .any(|change| matches!(change, Change::RewriteInbound { .. }));
+        let is_message = step.changes.iter().any(|change| {
+            matches!(
+                change,
+                Change::RewriteInbound { .. } | Change::RepeatInbound { .. }
+            )
+        });
         let mut handled = match is_message {
             true => Vec::new(),
             false => finished(&[inbound.id]),
@@ -120,6 +123,13 @@ impl Conversation {
             return self.commit_and_send(handled, said).await;
         }
         let mut changes = step.changes;
+        if step
+            .effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::CancelTurn))
+        {
+            changes.extend(self.said_until_now(CutShort::Stopped).await?);
+        }
         let closed: Vec<LineageId> = changes
             .iter()
             .filter_map(|change| match change {
@@ -183,7 +193,10 @@ impl Conversation {
                 .mailboxes
                 .wake(&self.inside, conversation, Wake::TellAgain(outbox)),
             Effect::AbandonCompression => self.abandon_compression().await?,
-            Effect::CancelDelegation(delegation) => self.inside.delegations.cancel(delegation),
+            Effect::CancelDelegation(delegation) => {
+                self.inside.delegations.cancel(delegation);
+                self.forget_questions_of(delegation);
+            }
             Effect::Moved(process) => {
                 if let Some(watcher) = self.inside.watcher.get() {
                     watcher.has_moved_to_background(process);

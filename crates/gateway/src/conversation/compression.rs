@@ -5,10 +5,11 @@ use std::time::Duration;
 use homing_domain::ids::{InboundId, SessionId, TurnId};
 use homing_domain::notification::State;
 use homing_domain::session::{Boundary, Current};
-use homing_ports::agent::{AgentError, Summary};
+use homing_ports::agent::{AgentError, Summary, SummaryRequest};
 use homing_ports::crash;
 use homing_ports::platform::OutgoingKind;
-use homing_ports::store::{Change, InboundRow, StoreError, TurnEnd, TurnKind, Usage};
+use homing_ports::store::{Change, InboundRow, StoreError, TurnEnd, TurnKind};
+use homing_tools::Counting;
 use tokio::sync::oneshot;
 
 use super::messages::explain_failure;
@@ -75,20 +76,34 @@ impl Conversation {
                 )
                 .await;
         };
+        let counting = self.count_summary(current).await?;
+        let used = counting.meter();
         self.compressing = Some(Compressing {
             from: current.session,
             askers: std::mem::take(&mut self.compress_next),
         });
         let (inside, conversation, from) = (self.inside.clone(), self.id, current.session);
+        let model = self.row.model.clone();
         inside.counters.add(&inside.counters.turns);
         tokio::spawn(async move {
             let result = match inside.store.context(from, HISTORY).await {
-                Ok(context) => agent.summarize(from, &context).await,
+                Ok(context) => {
+                    let request = SummaryRequest {
+                        session: from,
+                        model,
+                        context,
+                        used,
+                    };
+                    agent.summarize(request).await
+                }
                 Err(error) => Err(AgentError::Failed(error.to_string())),
             };
-            inside
-                .mailboxes
-                .wake(&inside, conversation, Wake::Summarized { from, result });
+            let summarized = Wake::Summarized {
+                from,
+                counting,
+                result,
+            };
+            inside.mailboxes.wake(&inside, conversation, summarized);
             inside.counters.done(&inside.counters.turns);
         });
         Ok(())
@@ -111,9 +126,8 @@ impl Conversation {
         let outcome = match (self.row.current, result) {
             (Some(current), Ok(summary)) => {
                 let session = self.inside.ids.next::<SessionId>();
-                let mut changes = vec![Change::RequireGeneration(self.row.generation)];
-                changes.extend(self.counted(current, summary.usage));
-                changes.extend([
+                let changes = vec![
+                    Change::RequireGeneration(self.row.generation),
                     Change::Continue {
                         lineage: current.lineage,
                         from: current.session,
@@ -125,7 +139,7 @@ impl Conversation {
                         session,
                         lineage: current.lineage,
                     })),
-                ]);
+                ];
                 crash::point("compress-before-commit");
                 match self.commit_own(changes).await? {
                     true => {
@@ -154,26 +168,25 @@ impl Conversation {
         self.answer_all(askers, outcome).await
     }
 
-    /// What the summary used, as a turn of its own that is over at once.
-    fn counted(&self, current: Current, usage: Usage) -> Vec<Change> {
-        if usage == Usage::default() {
-            return Vec::new();
-        }
+    /// What a summary uses is counted for a turn that is over at once: it is there whatever becomes of the summary, and of its session.
+    async fn count_summary(&mut self, current: Current) -> Result<Counting, StoreError> {
         let turn = self.inside.ids.next::<TurnId>();
-        vec![
+        let changes = vec![
             Change::StartTurn {
                 turn,
                 session: current.session,
                 lineage: current.lineage,
                 kind: TurnKind::Background,
             },
-            Change::Used { turn, usage },
             Change::EndTurn {
                 turn,
                 end: TurnEnd::Done,
                 error: None,
             },
-        ]
+        ];
+        // Unmet, the session is not what it was: then its summary comes to nothing anyway.
+        let _unmet = self.commit_own(changes).await?;
+        Ok(Counting::of(turn))
     }
 
     /// A boundary ends a compression, also one that still waits for a turn: it must not reach the session that comes next. Programs are told

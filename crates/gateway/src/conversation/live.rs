@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use homing_domain::ids::{ConversationId, TurnId, WindowId};
 use homing_domain::origin::Origin;
-use homing_ports::agent::{Partial, TurnStream};
+use homing_ports::agent::Partial;
 use homing_ports::platform::{Live as Shows, Platform, Preview, SendError, Stage};
 use homing_ports::store::{Change, Committed};
 use tokio::sync::watch;
@@ -80,16 +80,13 @@ impl Live {
         answer: &AnswerTo,
         cancel: &CancellationToken,
         before: Option<String>,
-    ) -> (TurnStream, Option<(Live, Lease)>) {
-        let platform = inside.directory.platform(&answer.origin.account_name());
-        let Some(platform) = platform else {
-            return (TurnStream::unread(), None);
-        };
+        partial: watch::Receiver<Partial>,
+    ) -> Option<(Live, Lease)> {
+        let platform = inside.directory.platform(&answer.origin.account_name())?;
         let live = platform.capabilities().live;
         if live == Shows::default() {
-            return (TurnStream::unread(), None);
+            return None;
         }
-        let (stream, partial) = TurnStream::new();
         let stop = cancel.child_token();
         let over = CancellationToken::new();
         let shared = Arc::new(Shared {
@@ -123,7 +120,7 @@ impl Live {
             stop: stop.drop_guard(),
             over,
         };
-        (stream, Some((Live(shared), lease)))
+        Some((Live(shared), lease))
     }
 
     /// The message whose place the answer takes. Final once the turn's end was handed in.
@@ -307,6 +304,7 @@ mod tests {
         Partial {
             text: text.to_owned(),
             doing: doing.map(str::to_owned),
+            ..Partial::default()
         }
     }
 

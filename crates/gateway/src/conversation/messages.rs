@@ -12,15 +12,14 @@ use homing_ports::agent::{
 };
 use homing_ports::crash;
 use homing_ports::platform::{Extras, OutgoingKind, Rendered};
-use homing_ports::store::{
-    Change, NewMessage, NewOutgoing, Role, StoreError, TurnEnd, TurnKind, Usage,
-};
-use homing_tools::{Bound, SessionTools};
+use homing_ports::store::{Change, NewMessage, NewOutgoing, Role, StoreError, TurnEnd, TurnKind};
+use homing_tools::{Bound, Counting, SessionTools};
 use tokio_util::sync::CancellationToken;
 
 use super::attachments::{self, Expected};
 use super::background::earliest;
 use super::live::{Lease, Live};
+use super::said::{CutShort, told_with};
 use super::together::{self, Written};
 use super::{About, AnswerTo, Conversation, RunningTurn, Wake};
 use crate::inside::Inside;
@@ -31,10 +30,15 @@ const READ: u32 = 1_000;
 impl Conversation {
     /// Commands are carried out wherever they stand in the queue: `/stop` must not wait for what it stops. Other messages keep their order.
     pub(super) async fn read_messages(&mut self) -> Result<(), StoreError> {
+        if self.at_rest.messages {
+            return Ok(());
+        }
         // Before the reading: a part that comes while it is read must not be found late by a later clock.
         let now = self.inside.now();
         let waiting = self.inside.store.inbound_waiting(self.id, READ).await?;
-        let queued = waiting.into_iter().filter(|inbound| inbound.turn.is_none());
+        let mut queued = waiting;
+        queued.retain(|inbound| inbound.turn.is_none());
+        let count = queued.len();
         let mut first = None;
         let mut plain = Vec::new();
         self.whole_at = None;
@@ -67,10 +71,18 @@ impl Conversation {
             }
         }
         match first.flatten() {
-            Some(written) if self.is_free() => self.start_foreground(written).await,
+            Some(written) if self.is_free() => {
+                let is_alone = written.parts().count() == count;
+                self.start_foreground(written).await?;
+                self.at_rest.messages = is_alone && self.turn.is_some();
+                Ok(())
+            }
             Some(_) if self.while_busy(&plain).await? => Box::pin(self.read_messages()).await,
             // What comes after a message that is not whole yet waits behind it.
-            Some(_) | None => Ok(()),
+            Some(_) | None => {
+                self.at_rest.messages = count == 0;
+                Ok(())
+            }
         }
     }
 
@@ -112,7 +124,7 @@ impl Conversation {
                     .clone()
                     .or_else(|| inbound.origin.user.clone()),
                 text: attachments::mention(&inbound.text, &files),
-                data: None,
+                data: attachments::came_with(inbound, &files).write(),
             }),
         ]);
         let before = self.shown_before.get(&inbound.id).cloned();
@@ -136,7 +148,16 @@ impl Conversation {
             window: inbound.window,
         };
         let cancel = CancellationToken::new();
-        let (stream, live) = Live::begin(&self.inside, self.id, turn, &answer, &cancel, before);
+        let (stream, said) = TurnStream::new();
+        let live = Live::begin(
+            &self.inside,
+            self.id,
+            turn,
+            &answer,
+            &cancel,
+            before,
+            said.clone(),
+        );
         let (live, lease) = live.unzip();
         let running = RunningTurn {
             turn,
@@ -146,6 +167,7 @@ impl Conversation {
             about: About::Person {
                 answer: answer.clone(),
             },
+            said,
             live,
         };
         let Written { row: inbound, .. } = written;
@@ -196,6 +218,8 @@ impl Conversation {
         } = stage;
         let account = answer.origin.account_name();
         let (turn, cancel) = (running.turn, running.cancel.clone());
+        let counting = Counting::of(turn);
+        self.counting = Some(counting.clone());
         let mut request = TurnRequest {
             turn,
             key: self.row.key.clone(),
@@ -204,6 +228,7 @@ impl Conversation {
             model: self.row.model.clone(),
             about,
             stream,
+            used: counting.meter(),
         };
         let owner = Owner {
             conversation: self.id,
@@ -213,7 +238,7 @@ impl Conversation {
             window: answer.window,
             delegation: None,
         };
-        let tools = self.tools(owner, Bound::Turn(turn), cancel.clone());
+        let tools = self.tools(owner, cancel.clone(), counting.clone());
         let agent = self.inside.directory.agent(&self.row.key.profile);
         let (inside, conversation) = (self.inside.clone(), self.id);
         inside.counters.add(&inside.counters.turns);
@@ -240,27 +265,27 @@ impl Conversation {
             if let Some(lease) = lease {
                 lease.end().await;
             }
-            inside
-                .mailboxes
-                .wake(&inside, conversation, Wake::TurnEnded { turn, result });
+            let ended = Wake::TurnEnded {
+                turn,
+                counting,
+                result,
+            };
+            inside.mailboxes.wake(&inside, conversation, ended);
             inside.counters.done(&inside.counters.turns);
         });
     }
 
-    pub(super) fn tools(
+    fn tools(
         &self,
         owner: Owner,
-        bound: Bound,
         cancel: CancellationToken,
+        counting: Counting,
     ) -> Option<Arc<dyn Toolbox>> {
         let workshop = self.inside.workshop.get()?.clone();
-        Some(Arc::new(SessionTools::new(
-            workshop,
-            owner,
-            self.row.key.to_string(),
-            bound,
-            cancel,
-        )))
+        let bound = Bound::Turn(counting.turn());
+        let key = self.row.key.to_string();
+        let tools = SessionTools::new(workshop, owner, key, bound, cancel);
+        Some(Arc::new(tools.counting(counting)))
     }
 
     pub(super) async fn end_turn(
@@ -304,17 +329,27 @@ impl Conversation {
         {
             return Ok(());
         }
-        let (end, error, text) = match result {
-            Ok(said) => (TurnEnd::Done, None, said.text.clone()),
-            Err(AgentError::Cancelled) => (TurnEnd::Cancelled, None, String::new()),
+        let (end, error, text, entry) = match result {
+            Ok(said) => {
+                let is_empty = said.text.is_empty() && said.data.is_none();
+                let (text, data) = (said.text.clone(), said.data.clone());
+                let entry =
+                    (!is_empty).then(|| self.append(running, Role::Agent, text.clone(), data));
+                (TurnEnd::Done, None, text, entry)
+            }
+            Err(AgentError::Cancelled) => {
+                let entry = self.said_by(running, CutShort::Stopped).await?;
+                (TurnEnd::Cancelled, None, String::new(), entry)
+            }
             Err(error) => {
-                let said = explain_failure(error);
-                tracing::warn!(conversation.id = %self.id, turn.id = %running.turn, error = %said, "a turn has failed");
-                (
-                    TurnEnd::Failed,
-                    Some(said.clone()),
-                    format!("That did not work: {said}"),
-                )
+                let why = explain_failure(error);
+                tracing::warn!(conversation.id = %self.id, turn.id = %running.turn, error = %why, "a turn has failed");
+                let failed = format!("That did not work: {why}");
+                let said = running.said.borrow();
+                let entry = told_with(said.unrecorded(), &failed);
+                let entry = self.append(running, Role::Agent, entry, None);
+                let text = told_with(&said.text, &failed);
+                (TurnEnd::Failed, Some(why), text, Some(entry))
             }
         };
         let mut changes = vec![
@@ -326,13 +361,7 @@ impl Conversation {
             },
             Change::FinishInboundOf { turn: running.turn },
         ];
-        if let Ok(said) = result {
-            changes.extend(used(running.turn, said));
-        }
-        let data = result.as_ref().ok().and_then(|said| said.data.clone());
-        if !text.is_empty() || data.is_some() {
-            changes.push(self.append(running, Role::Agent, text.clone(), data));
-        }
+        changes.extend(entry);
         let said = self.outgoing(
             Some(running.lineage),
             Some(running.turn),
@@ -414,12 +443,6 @@ impl Conversation {
     }
 }
 
-/// What a model used for it, if it used one.
-pub(super) fn used(turn: TurnId, said: &TurnAnswer) -> Option<Change> {
-    let usage = said.usage;
-    (usage != Usage::default()).then_some(Change::Used { turn, usage })
-}
-
 /// What a turn runs with beside its question.
 pub(super) struct Stage {
     pub stream: TurnStream,
@@ -431,9 +454,9 @@ pub(super) struct Stage {
 
 impl Stage {
     /// Nobody sees it (OWN-67).
-    pub fn quiet() -> Self {
+    pub fn quiet(stream: TurnStream) -> Self {
         Self {
-            stream: TurnStream::unread(),
+            stream,
             lease: None,
             files: Vec::new(),
         }

@@ -244,9 +244,9 @@ impl Conversation {
         }
     }
 
-    /// When the read-ahead is used up there may be more in the store.
+    /// When the read-ahead is used up there may be more in the store. What this task has enqueued since is remembered.
     async fn read_ahead(&mut self) -> Result<(), StoreError> {
-        if self.outbox.is_empty() {
+        if self.outbox.is_empty() && self.more_waits {
             self.read_outbox().await?;
         }
         Ok(())

@@ -11,6 +11,7 @@ use homing_domain::ids::{InboundId, TurnId};
 use homing_ports::platform::OutgoingKind;
 use homing_ports::store::{Change, InboundRow, StoreError, TurnEnd};
 
+use super::said::CutShort;
 use super::together::Written;
 use super::{About, Conversation};
 use crate::inside::Inside;
@@ -73,7 +74,11 @@ impl Conversation {
         };
         let turn = match &self.turn {
             Some(running) if matches!(running.about, About::Person { .. }) => running.turn,
-            Some(_) | None => return Ok(false),
+            Some(_) => {
+                self.remind(first).await?;
+                return Ok(false);
+            }
+            None => return Ok(false),
         };
         self.wishes.keep(waiting);
         let busy = self.inside.settings.busy;
@@ -161,8 +166,12 @@ impl Conversation {
             },
             Change::FinishInboundOf { turn },
         ];
-        if row.tools > 0 {
-            changes.push(self.broke_off(&row, "[interrupted by the next message]"));
+        match self.said_until_now(CutShort::Interrupted).await? {
+            Some(said) => changes.push(said),
+            None if row.tools > 0 => {
+                changes.push(self.broke_off(&row, "[interrupted by the next message]"));
+            }
+            None => {}
         }
         let said = self.outgoing(
             Some(row.lineage),

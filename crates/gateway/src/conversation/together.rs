@@ -107,6 +107,7 @@ mod tests {
                 media_type: None,
                 bytes: None,
                 reference: "r".into(),
+                first_came_with: None,
             }],
             together: group.map(|group| Together {
                 group: group.into(),

@@ -15,7 +15,7 @@ use super::{AnswerTo, Conversation, RunningTurn};
 /// Times that a turn begins again after a compression.
 const TRIES: u32 = 2;
 /// Messages among which a turn's own are looked for.
-const RECENT: u32 = 1_000;
+pub(super) const RECENT: u32 = 1_000;
 
 impl Conversation {
     /// `false` if it is to fail like any other turn: it had begun a tool, or compressing has not helped.

@@ -13,6 +13,7 @@ use homing_domain::notification::{Kind, State};
 use homing_ports::store::{
     Change, Committed, Decision, DelegationRow, DelegationState, Role, Source, StoreError,
 };
+use homing_tools::Counting;
 
 use super::message;
 use crate::inside::Inside;
@@ -117,6 +118,7 @@ pub(super) async fn finish(
     id: DelegationId,
     state: DelegationState,
     text: &str,
+    counting: &Counting,
 ) -> Result<(), StoreError> {
     // Unmet says that another one of the batch, or this one, has ended meanwhile. Each such end happens once.
     for _ in 0..LOOKS {
@@ -124,6 +126,7 @@ pub(super) async fn finish(
         let Some(row) = row.filter(|row| row.state == DelegationState::Running) else {
             return Ok(());
         };
+        let due = counting.due();
         let (conversation, session) = (row.owner.conversation, row.session);
         let ends = [End {
             row,
@@ -132,7 +135,10 @@ pub(super) async fn finish(
         }];
         let mut changes = end(inside, &ends).await?;
         changes.push(message(inside, session, Role::Agent, text.to_owned()));
-        if let Committed::Done = inside.commit(conversation, changes).await? {
+        changes.extend(due.change());
+        let committed = inside.commit(conversation, changes).await?;
+        due.settle(&committed);
+        if committed == Committed::Done {
             return Ok(());
         }
     }

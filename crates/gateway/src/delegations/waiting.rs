@@ -23,6 +23,7 @@ struct Waited {
 impl Waited {
     fn begin(inside: &Arc<Inside>, conversation: ConversationId, first: DelegationId) -> Self {
         inside.delegations.waited_for().insert(first);
+        inside.counters.changed.notify_waiters();
         Self {
             inside: inside.clone(),
             conversation,

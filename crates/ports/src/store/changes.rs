@@ -9,9 +9,10 @@ use homing_domain::session::{Boundary, Current};
 use homing_domain::time::Timestamp;
 
 use super::{
-    ApprovalState, DelegationState, ProcessKind, Role, Source, TurnEnd, TurnKind, Usage, Watched,
+    ApprovalState, Asker, DelegationState, ProcessKind, Role, Source, TurnEnd, TurnKind, Usage,
+    Watched,
 };
-use crate::platform::{Extras, OutgoingKind};
+use crate::platform::{Attachment, Extras, OutgoingKind};
 
 /// One transaction of one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,8 @@ pub enum Change {
     },
 
     Append(NewMessage),
-    /// From this message of the lineage on, everything is taken out of what the agent sees. It stays readable. Unmet if nothing is there.
+    /// From this message of the lineage on, everything but what background turns told is taken out of what the agent sees. It stays readable.
+    /// Unmet if nothing is there.
     Undo {
         lineage: LineageId,
         from: MessageId,
@@ -101,6 +103,14 @@ pub enum Change {
     RewriteInbound {
         inbound: InboundId,
         text: String,
+    },
+
+    /// A command that asks for an earlier message again: it stays queued, as that message with all it came with. Unmet unless it is queued.
+    RepeatInbound {
+        inbound: InboundId,
+        text: String,
+        quoted: Option<String>,
+        attachments: Vec<Attachment>,
     },
 
     StartTurn {
@@ -286,10 +296,11 @@ pub struct NewDelegation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApproval {
     pub id: ApprovalId,
+    /// Of a sub-agent: its owner's.
     pub session: SessionId,
     pub lineage: LineageId,
-    pub turn: TurnId,
-    /// Who may answer: the person whose turn it is. `None`: the platform names nobody, then anyone of the conversation.
+    pub asker: Asker,
+    /// Who may answer: the person whose turn it is, or who had the work started. `None`: the platform names nobody, then anyone of the conversation.
     pub person: Option<String>,
     /// Exactly this one.
     pub command: String,
@@ -306,7 +317,8 @@ pub struct NewMessage {
     pub role: Role,
     pub author: Option<String>,
     pub text: String,
-    /// What an agent keeps beside the text, in its own JSON: tool calls, the call that a result answers, what was quoted.
+    /// What an agent keeps beside the text, in its own JSON: tool calls, the call that a result answers, what was quoted. Of a person's message:
+    /// [`CameWith`](crate::inbox::CameWith).
     pub data: Option<String>,
 }
 

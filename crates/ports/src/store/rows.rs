@@ -99,7 +99,7 @@ pub struct MessageRow {
     pub role: Role,
     pub author: Option<String>,
     pub text: String,
-    /// What an agent keeps beside the text, in its own JSON.
+    /// What an agent keeps beside the text, in its own JSON. Of a person's message: [`CameWith`](crate::inbox::CameWith).
     pub data: Option<String>,
     pub at: Timestamp,
 }
@@ -132,6 +132,32 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
+/// Who waits for a person's answer. With its end the question is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Asker {
+    Turn(TurnId),
+    /// A sub-agent.
+    Delegation(DelegationId),
+}
+
+impl Asker {
+    pub const fn number(self) -> u64 {
+        match self {
+            Asker::Turn(turn) => turn.number(),
+            Asker::Delegation(delegation) => delegation.number(),
+        }
+    }
+}
+
+impl std::fmt::Display for Asker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Asker::Turn(turn) => write!(f, "turn {turn}"),
+            Asker::Delegation(delegation) => write!(f, "delegation {delegation}"),
+        }
+    }
+}
+
 /// A question to a person, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRow {
@@ -139,7 +165,7 @@ pub struct ApprovalRow {
     pub conversation: ConversationId,
     pub session: SessionId,
     pub lineage: LineageId,
-    pub turn: TurnId,
+    pub asker: Asker,
     pub person: Option<String>,
     pub command: String,
     pub why: String,

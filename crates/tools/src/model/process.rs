@@ -25,7 +25,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "process",
     description: "Looks after background processes of this conversation. `list` shows them; `poll` shows one; `log` reads output (the end, or from `offset`); \
                   `wait` waits for the end; `write` and `close` feed the standard input of one that was started with `input`; `kill` ends it with all that \
-                  it started. The end of a process is told by itself unless `wait` saw it or `log` read to it.",
+                  it started. What is written to a shell is looked at as a command is, and may first be shown to the person. The end of a process is told by itself unless `wait` saw it or `log` read to it.",
     fields: &[
         required(
             "action",
@@ -101,7 +101,7 @@ impl SessionTools {
                     )
                     .into());
                 }
-                self.write(process, given.as_bytes()).await?
+                self.write_looked_at(process, given).await?
             }
             "close" => self.close_input(process).await?,
             _ => self.kill(process).await?,

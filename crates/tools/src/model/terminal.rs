@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use homing_domain::danger;
 use homing_domain::ids::ProcessId;
 use homing_domain::time::Span;
 use homing_ports::agent::{StartCall, ToolAnswer};
@@ -91,6 +92,8 @@ impl SessionTools {
         self.ask_if_dangerous(&command).await?;
         if background {
             let service = arguments.flag("service").unwrap_or(false);
+            let terminal = arguments.flag("pty").unwrap_or(false);
+            let input = danger::Input::of(&command, terminal);
             let started = self
                 .start(StartCall {
                     command,
@@ -99,11 +102,12 @@ impl SessionTools {
                     window: None,
                     service,
                     input: arguments.flag("input").unwrap_or(false),
-                    terminal: arguments.flag("pty").unwrap_or(false),
+                    terminal,
                 })
                 .await?;
             return Ok(match started {
                 ToolAnswer::Started { process } => {
+                    self.workshop.inputs.begin(process, input);
                     format!("started in the background as {process}")
                 }
                 other => format!("started: {other:?}"),
