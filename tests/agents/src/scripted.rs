@@ -1,4 +1,4 @@
-//! A model agent over a simulated server, for turns.
+//! A model agent over a simulated server, for turns: on a stage, and at home.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,9 +6,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use homing_agent_openai::client::Settings;
 use homing_agent_openai::{AgentSettings, OpenAiAgent};
+use homing_ports::{Clock, SystemClock};
 use homing_simulators::model::{Answer, Call, ModelServer};
 use serde_json::{Value, json};
 
+use crate::home::Home;
 use crate::stage::Stage;
 
 /// Longer than anything here takes: reaching it is a failure.
@@ -36,31 +38,86 @@ impl Scripted {
 
     /// Returns when the server is so.
     pub async fn until_server(&self, fits: impl Fn(&ModelServer) -> bool) -> anyhow::Result<()> {
-        let mut changes = self.server.changes();
-        let wait = changes.wait_for(|_| fits(&self.server));
-        tokio::time::timeout(LONG, wait)
-            .await
-            .context("the server never was so")??;
-        Ok(())
+        until_server(&self.server, fits).await
     }
 
     /// The last request's messages in a word or two each.
     pub fn last_told(&self) -> Vec<String> {
-        let requests = self.server.requests();
-        let messages = requests
-            .last()
-            .map_or(&[][..], |request| request.messages());
-        messages.iter().map(shape).collect()
+        last_told(&self.server)
     }
 
     /// Why the server refused requests before it looked for an answer.
     pub fn refusals(&self) -> Vec<String> {
-        let requests = self.server.requests();
-        requests
-            .into_iter()
-            .filter_map(|request| request.refused)
-            .collect()
+        refusals(&self.server)
     }
+}
+
+/// The same in a real gateway.
+#[derive(Debug)]
+pub struct AtHome {
+    pub server: ModelServer,
+    pub home: Home,
+}
+
+impl AtHome {
+    pub async fn start() -> anyhow::Result<AtHome> {
+        AtHome::with(|_| {}).await
+    }
+
+    pub async fn with(change: impl FnOnce(&mut AgentSettings)) -> anyhow::Result<AtHome> {
+        AtHome::by(Arc::new(SystemClock), change).await
+    }
+
+    /// By a clock of the test's own.
+    pub async fn by(
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut AgentSettings),
+    ) -> anyhow::Result<AtHome> {
+        let server = ModelServer::start().await?;
+        let agent = Arc::new(OpenAiAgent::new(settings(&server, change))?);
+        let home = Home::with(agent, clock).await?;
+        Ok(AtHome { server, home })
+    }
+
+    pub async fn until_server(&self, fits: impl Fn(&ModelServer) -> bool) -> anyhow::Result<()> {
+        until_server(&self.server, fits).await
+    }
+
+    pub fn last_told(&self) -> Vec<String> {
+        last_told(&self.server)
+    }
+
+    pub fn refusals(&self) -> Vec<String> {
+        refusals(&self.server)
+    }
+}
+
+async fn until_server(
+    server: &ModelServer,
+    fits: impl Fn(&ModelServer) -> bool,
+) -> anyhow::Result<()> {
+    let mut changes = server.changes();
+    let wait = changes.wait_for(|_| fits(server));
+    tokio::time::timeout(LONG, wait)
+        .await
+        .context("the server never was so")??;
+    Ok(())
+}
+
+fn last_told(server: &ModelServer) -> Vec<String> {
+    let requests = server.requests();
+    let messages = requests
+        .last()
+        .map_or(&[][..], |request| request.messages());
+    messages.iter().map(shape).collect()
+}
+
+fn refusals(server: &ModelServer) -> Vec<String> {
+    let requests = server.requests();
+    requests
+        .into_iter()
+        .filter_map(|request| request.refused)
+        .collect()
 }
 
 /// With limits that nothing reaches and waits that nobody notices.
@@ -101,7 +158,8 @@ fn shape(message: &Value) -> String {
     }
 }
 
-/// A model that does what it is told: on `run: COMMAND` it calls the terminal, and it repeats what that printed.
+/// A model that does what it is told: on `run: COMMAND` it calls the terminal, on `start: COMMAND` in the background, on `delegate: TASK` a sub-agent; and it
+/// repeats what the tool answered.
 pub fn obeys(body: &Value) -> Option<Answer> {
     let last = body["messages"].as_array()?.last()?;
     let content = last["content"].as_str()?;
@@ -110,8 +168,17 @@ pub fn obeys(body: &Value) -> Option<Answer> {
         return Some(Answer::text(&format!("It says: {short}")));
     }
     let asked = content.lines().last().unwrap_or_default();
-    Some(match asked.rsplit_once("run: ") {
-        Some((_, command)) if body["tools"].is_array() => runs("call_1", command),
-        _ => Answer::text(&format!("You say: {content}")),
+    let call = match asked.split_once(": ") {
+        Some(("run", command)) => terminal("call_1", command),
+        Some(("start", command)) => {
+            let arguments = json!({ "command": command, "background": true });
+            Call::new("call_1", "terminal", &arguments)
+        }
+        Some(("delegate", task)) => Call::new("call_1", "delegate", &json!({ "tasks": [task] })),
+        _ => return Some(Answer::text(&format!("You say: {content}"))),
+    };
+    Some(match body["tools"].is_array() {
+        true => Answer::calls([call]),
+        false => Answer::text(&format!("You say: {content}")),
     })
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use homing_domain::ids::DelegationId;
 use homing_domain::key::SessionKey;
 use homing_ports::agent::{
-    Agent, AgentError, Partial, ReceivedFile, Summary, TurnAbout, TurnAnswer, TurnRequest,
-    TurnStream,
+    Agent, AgentError, Partial, ReceivedFile, Summary, SummaryRequest, TurnAbout, TurnAnswer,
+    TurnRequest, TurnStream, UsageMeter,
 };
-use homing_ports::store::Role;
+use homing_ports::store::{Role, Usage};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,8 @@ pub struct Stage {
     pub key: SessionKey,
     pub model: Option<String>,
     pub cancel: CancellationToken,
+    /// Of all turns and summaries.
+    pub meter: UsageMeter,
 }
 
 /// A turn that can be watched.
@@ -55,7 +57,13 @@ impl Stage {
             key: "agent:main:console:dm:ada".parse()?,
             model: None,
             cancel: CancellationToken::new(),
+            meter: UsageMeter::default(),
         })
+    }
+
+    /// What was used since somebody asked last.
+    pub fn used(&self) -> Usage {
+        self.meter.take()
     }
 
     pub async fn say(&self, text: &str) -> Result<TurnAnswer, AgentError> {
@@ -115,8 +123,13 @@ impl Stage {
     }
 
     pub async fn summarize(&self) -> Result<Summary, AgentError> {
-        let context = self.tools.whole_context();
-        self.agent.summarize(self.tools.session, &context).await
+        let request = SummaryRequest {
+            session: self.tools.session,
+            model: self.model.clone(),
+            context: self.tools.whole_context(),
+            used: self.meter.clone(),
+        };
+        self.agent.summarize(request).await
     }
 
     /// Summarized, and gone on with the summary.
@@ -136,6 +149,7 @@ impl Stage {
             model: self.model.clone(),
             about,
             stream,
+            used: self.meter.clone(),
         };
         let (agent, tools, cancel) = (self.agent.clone(), boxed(&self.tools), self.cancel.clone());
         let answer = tokio::spawn(async move { agent.turn(request, tools, cancel).await });

@@ -12,9 +12,9 @@ use homing_domain::ids::{MessageId, ProcessId, SessionId, TurnId};
 use homing_domain::process::Ending;
 use homing_domain::time::Timestamp;
 use homing_ports::agent::{
-    Entry, EntryRole, ToolAnswer, ToolCall, ToolError, ToolSpec, ToolText, Toolbox,
+    Entry, EntryRole, Steered, ToolAnswer, ToolCall, ToolError, ToolSpec, ToolText, Toolbox,
 };
-use homing_ports::store::{Context, MessageRow, Role};
+use homing_ports::store::{Context, MessageRow, Role, StoreError};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,8 @@ pub enum Does {
     Fails(String),
     /// It runs until the turn is cancelled, and heeds that.
     Waits,
+    /// The store does not answer.
+    StoreIsAway,
     /// The turn has been ended by somebody.
     EndsTheTurn,
 }
@@ -49,10 +51,8 @@ struct Book {
     last_id: u64,
     turn: Option<TurnId>,
     does: HashMap<String, Does>,
-    steering: Vec<String>,
+    steering: Vec<Steered>,
     begun: Vec<String>,
-    /// Commands that came to their end, by themselves or because they were cancelled.
-    ended: Vec<String>,
 }
 
 impl Default for FakeTools {
@@ -72,8 +72,11 @@ impl FakeTools {
     }
 
     /// For the turn that runs to take up.
-    pub fn steer(&self, text: &str) {
-        self.book().steering.push(text.into());
+    pub fn steer(&self, author: Option<&str>, text: &str) {
+        self.book().steering.push(Steered {
+            author: author.map(str::to_owned),
+            text: text.into(),
+        });
     }
 
     /// A turn begins with these; its message is in the history.
@@ -133,10 +136,6 @@ impl FakeTools {
         self.book().begun.clone()
     }
 
-    pub fn ended(&self) -> Vec<String> {
-        self.book().ended.clone()
-    }
-
     /// Returns when a command has begun.
     pub async fn until_begun(&self, command: &str) -> anyhow::Result<()> {
         let mut changes = self.changes.subscribe();
@@ -155,9 +154,12 @@ impl FakeTools {
             book.does.get(command).cloned()
         };
         self.changes.send_modify(|version| *version += 1);
-        let result = match does.unwrap_or_else(|| Does::Says(format!("ran {command}"))) {
+        match does.unwrap_or_else(|| Does::Says(format!("ran {command}"))) {
             Does::Says(text) => Ok(text),
             Does::Fails(why) => Err(ToolError::Refused(why)),
+            Does::StoreIsAway => Err(ToolError::Store(StoreError::Unavailable(
+                "the disk is full".into(),
+            ))),
             Does::EndsTheTurn => Err(ToolError::SessionEnded),
             Does::Waits => {
                 let cancel = self
@@ -168,9 +170,7 @@ impl FakeTools {
                 cancel.cancelled().await;
                 Err(ToolError::Cancelled)
             }
-        };
-        self.book().ended.push(command.to_owned());
-        result
+        }
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
@@ -179,6 +179,14 @@ impl FakeTools {
 }
 
 impl Book {
+    fn enter(&mut self, entry: Entry) {
+        let role = match entry.role {
+            EntryRole::Agent => Role::Agent,
+            EntryRole::Tool => Role::Tool,
+        };
+        self.add(role, entry.text, None, entry.data);
+    }
+
     fn add(&mut self, role: Role, text: String, author: Option<String>, data: Option<String>) {
         self.last_id += 1;
         self.rows.push(MessageRow {
@@ -254,21 +262,20 @@ impl Toolbox for FakeTools {
     }
 
     async fn record(&self, entry: Entry) -> Result<(), ToolError> {
-        let role = match entry.role {
-            EntryRole::Agent => Role::Agent,
-            EntryRole::Tool => Role::Tool,
-        };
-        self.book().add(role, entry.text, None, entry.data);
+        self.book().enter(entry);
         Ok(())
     }
 
-    async fn steering(&self) -> Result<Vec<String>, ToolError> {
+    async fn steering(&self, said: Option<Entry>) -> Result<Vec<Steered>, ToolError> {
         let mut book = self.book();
-        let texts = std::mem::take(&mut book.steering);
-        for text in &texts {
-            book.add(Role::Person, text.clone(), None, None);
+        let steered = std::mem::take(&mut book.steering);
+        if let Some(said) = said.filter(|_| !steered.is_empty()) {
+            book.enter(said);
         }
-        Ok(texts)
+        for one in &steered {
+            book.add(Role::Person, one.text.clone(), one.author.clone(), None);
+        }
+        Ok(steered)
     }
 }
 

@@ -21,8 +21,9 @@ async fn a_plain_answer_takes_one_request() {
     scripted.server.then(Answer::text("hello"));
     let answer = scripted.stage.say("hi").await.unwrap();
     assert_eq!((answer.text.as_str(), answer.data), ("hello", None));
-    assert_eq!(answer.usage.requests, 1);
-    assert!(answer.usage.prompt_tokens > 0 && answer.usage.completion_tokens > 0);
+    let used = scripted.stage.used();
+    assert_eq!(used.requests, 1);
+    assert!(used.prompt_tokens > 0 && used.completion_tokens > 0);
     // The message is in the history already, and is told once.
     let told = scripted.last_told();
     assert!(told[0].starts_with("system: "), "{told:?}");
@@ -61,6 +62,7 @@ async fn a_call_is_in_the_history_before_it_is_carried_out() {
         agent: scripted.stage.agent.clone(),
         key: scripted.stage.key.clone(),
         model: None,
+        meter: Default::default(),
     };
     scripted.server.then(Answer::text("ok"));
     next.say("and?").await.unwrap();
@@ -88,7 +90,8 @@ async fn several_calls_at_once_are_answered_each_in_order() {
         scripted.server.then(Answer::calls(calls).dialect(dialect));
         scripted.server.then(Answer::text("done"));
         let answer = scripted.stage.say("go").await.unwrap();
-        assert_eq!((answer.text.as_str(), answer.usage.requests), ("done", 2));
+        let requests = scripted.stage.used().requests;
+        assert_eq!((answer.text.as_str(), requests), ("done", 2));
         assert_eq!(scripted.stage.tools.begun(), ["one", "two", "three"]);
         let told = scripted.last_told();
         let results: Vec<&str> = told[3..]
@@ -193,7 +196,7 @@ async fn what_people_write_meanwhile_is_taken_up_between_rounds() {
     let scripted = Scripted::start().await.unwrap();
     scripted.server.then(runs("a", "ls"));
     scripted.server.then(Answer::text("In German: zwei."));
-    scripted.stage.tools.steer("in German, please");
+    scripted.stage.tools.steer(None, "in German, please");
     scripted.stage.say("look").await.unwrap();
     assert_eq!(
         scripted.last_told()[1..],
@@ -278,10 +281,8 @@ async fn rounds_end_with_an_answer_without_tools() {
     }
     scripted.server.then(Answer::text("this far I came"));
     let answer = scripted.stage.say("go").await.unwrap();
-    assert_eq!(
-        (answer.text.as_str(), answer.usage.requests),
-        ("this far I came", 4)
-    );
+    let requests = scripted.stage.used().requests;
+    assert_eq!((answer.text.as_str(), requests), ("this far I came", 4));
     let requests = scripted.server.requests();
     assert_eq!(requests[3].body["tool_choice"], "none");
     // The tools are still told: they are at the beginning of what a server has read.

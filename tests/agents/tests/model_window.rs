@@ -50,7 +50,7 @@ async fn a_conversation_that_outgrows_the_model_is_told_before_anything_is_asked
     assert_eq!(scripted.server.requests().len(), turns - 1);
     // Compressed, the same message has its turn.
     let summary = scripted.stage.compress().await.unwrap();
-    assert!(summary.kept_from.is_some() && summary.usage.requests > 0);
+    assert!(summary.kept_from.is_some() && scripted.stage.used().requests > 0);
     assert!(
         summary.text.contains("> person: word") && summary.text.ends_with("Goals: words"),
         "{}",
@@ -170,8 +170,8 @@ async fn a_long_history_is_summarized_in_pieces_and_again_with_the_summary_befor
             .add(Role::Person, &format!("{number} {}", words(200)));
         scripted.stage.tools.add(Role::Agent, "fine");
     }
-    let first = scripted.stage.compress().await.unwrap();
-    assert!(first.usage.requests > 4, "{:?}", first.usage);
+    scripted.stage.compress().await.unwrap();
+    assert!(scripted.stage.used().requests > 4);
     let requests = scripted.server.requests();
     // Each piece is a request that fits, without tools.
     assert!(
@@ -206,6 +206,20 @@ async fn a_long_history_is_summarized_in_pieces_and_again_with_the_summary_befor
     assert!(folded);
 }
 
+/// A conversation that goes on with a smaller model has a summary of a larger one.
+#[tokio::test]
+async fn a_summary_that_is_too_long_is_compressed_and_not_the_message_blamed() {
+    let scripted = small().await;
+    scripted.server.rule(summarizes);
+    scripted.stage.tools.compress(words(5_000), None);
+    let error = scripted.stage.say("hello").await.unwrap_err();
+    assert!(matches!(error, AgentError::TooLong), "{error:?}");
+    let summary = scripted.stage.compress().await.unwrap();
+    assert_eq!(summary.text, "Goals: words");
+    assert!(summary.kept_from.is_some());
+    assert!(scripted.stage.say("hello again").await.is_ok());
+}
+
 #[tokio::test]
 async fn a_summary_that_fails_is_an_error_and_never_half_a_summary() {
     let talk = || async {
@@ -232,10 +246,29 @@ async fn a_summary_that_fails_is_an_error_and_never_half_a_summary() {
         let error = scripted.stage.summarize().await.unwrap_err();
         assert!(matches!(error, AgentError::Model { .. }), "{error:?}");
     }
-    let scripted = talk().await;
-    scripted.stage.tools.compress("before".into(), None);
+    let scripted = Scripted::start().await.unwrap();
     let error = scripted.stage.summarize().await.unwrap_err();
     assert!(error.to_string().contains("nothing to compress"), "{error}");
+}
+
+#[tokio::test]
+async fn a_summary_to_which_nothing_was_added_is_made_anew() {
+    let scripted = Scripted::start().await.unwrap();
+    scripted.stage.tools.compress("before".into(), None);
+    for waits in [false, true] {
+        if waits {
+            scripted.stage.tools.add(Role::Person, "not answered yet");
+        }
+        scripted.server.then(Answer::text("shorter"));
+        let summary = scripted.stage.summarize().await.unwrap();
+        assert_eq!(
+            (summary.text.as_str(), summary.kept_from.is_some()),
+            ("shorter", waits)
+        );
+    }
+    let requests = scripted.server.requests();
+    let told = requests[1].messages()[1]["content"].as_str().unwrap();
+    assert_eq!(told.trim(), "Summary of what came before:\nbefore");
 }
 
 #[tokio::test]
