@@ -333,12 +333,13 @@ impl SoFar<'_> {
         }
     }
 
-    /// Questions have their numbers once they are asked.
+    /// Questions and processes have their numbers once people read of them.
     fn named(&self, name: &str) -> Checked {
-        let is_question = name
-            .strip_prefix("approval:")
-            .is_some_and(|number| number.parse::<usize>().is_ok_and(|number| number > 0));
-        if is_question || self.made.contains_key(name) {
+        let is_number = |number: &str| number.parse::<usize>().is_ok_and(|number| number > 0);
+        let is_seen = name.split_once(':').is_some_and(|(kind, number)| {
+            matches!(kind, "approval" | "process") && is_number(number)
+        });
+        if is_seen || self.made.contains_key(name) {
             Ok(())
         } else {
             Err(format!("nothing is labelled `{name}` here"))

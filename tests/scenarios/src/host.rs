@@ -1,13 +1,18 @@
-//! The process that a scenario kills and starts: a real gateway with a real store and real processes, simulated platforms and a scripted agent.
+//! The process that a scenario kills and starts: a real gateway with a real store and real processes, simulated platforms, and an agent
+//! that plays the script: by itself, or the real one whose server does.
 //!
 //! **Invariant:** nothing of a gateway lives outside this process, so SIGKILL to it is a crash of the gateway. When the runner is gone, so is it.
 //! **Absent on purpose:** expectations. It does what it is asked and says what happened.
 
+mod acting;
 mod agent;
 mod clock;
+mod direct;
+mod openai;
 mod processes;
 mod quiet;
 mod requests;
+mod script;
 mod store;
 mod telegram;
 mod words;
@@ -28,10 +33,13 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::model::{Config, Configured};
-use crate::protocol::{Account, Ask, Line, Setup};
+use crate::protocol::{Account, Ask, Line, Setup, WhichAgent};
+use acting::Acting;
 use agent::ScriptedAgent;
 use clock::ShiftedClock;
+use openai::ServedAgent;
 use processes::Recorded;
+use script::Script;
 use store::Fallible;
 use telegram::ServedBot;
 
@@ -48,7 +56,7 @@ struct Host {
     store: Arc<Fallible>,
     processes: Arc<Recorded>,
     clock: Arc<ShiftedClock>,
-    agent: Arc<ScriptedAgent>,
+    agent: Arc<dyn Acting>,
     platforms: Vec<Arc<SimulatedPlatform>>,
     bots: Vec<ServedBot>,
 }
@@ -131,12 +139,16 @@ async fn start(setup: Setup) -> anyhow::Result<Host> {
     let processes = ShimProcesses::open(&setup.data, Arc::clone(&clock) as Arc<dyn Clock>)
         .context("opening the processes")?;
     let processes = Arc::new(Recorded::new(processes, refused_kills));
-    let agent = Arc::new(ScriptedAgent::new(
+    let script = Script::new(
         slow_background_turns,
         slow_turns,
         background_call,
         setup.labels,
-    ));
+    );
+    let agent: Arc<dyn Acting> = match setup.agent {
+        WhichAgent::Scripted => Arc::new(ScriptedAgent::new(script)),
+        WhichAgent::OpenAi => Arc::new(ServedAgent::new(script).await?),
+    };
     let platforms = platforms(&setup.simulator, setup.accounts)?;
     let bots = setup
         .telegram
@@ -203,7 +215,7 @@ fn platforms(
 }
 
 /// Profiles and accounts exist as soon as a key names them.
-fn directory(agent: &Arc<ScriptedAgent>, platforms: &[Arc<SimulatedPlatform>]) -> FixedDirectory {
+fn directory(agent: &Arc<dyn Acting>, platforms: &[Arc<SimulatedPlatform>]) -> FixedDirectory {
     let mut directory = FixedDirectory::default();
     for platform in platforms {
         let account = platform.account();

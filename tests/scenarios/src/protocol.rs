@@ -20,6 +20,7 @@ pub struct Setup {
     pub data: PathBuf,
     /// Where commands run.
     pub workspace: PathBuf,
+    pub agent: WhichAgent,
     /// The simulated platforms.
     pub simulator: String,
     pub accounts: Vec<Account>,
@@ -43,6 +44,17 @@ impl Setup {
             per_user_in_threads: self.per_user_in_threads,
         }
     }
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+pub enum WhichAgent {
+    /// One that does what the scenario says, without a model.
+    #[default]
+    Scripted,
+    /// The real agent of OpenAI-compatible servers; its server does what the scenario says.
+    #[value(name = "openai")]
+    OpenAi,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,7 +236,7 @@ pub struct Pid {
     pub start_time: u64,
 }
 
-/// The scripted agent was asked for it.
+/// The agent was asked for it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BackgroundTurn {
     pub turn: TurnId,

@@ -13,9 +13,11 @@ use clap::Parser;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+use crate::agents::{NotOfAModel, told_of_a_model};
 use crate::load::{self, Malformed};
 use crate::model::Scenario;
-use crate::scene::{self, Failed, Folder};
+use crate::protocol::WhichAgent;
+use crate::scene::{self, Failed, Folder, Staging};
 use crate::telegram::{Casting, NotOfTelegram, Whose};
 
 /// Plays scenario files against a real gateway. Exits 0 if all scenarios passed, 1 if any failed, 2 if a file or an option cannot be used.
@@ -37,6 +39,9 @@ pub struct Options {
     /// Run every conversation that can be on this platform through its real adapter, whichever platform the files name.
     #[arg(long, value_name = "PLATFORM", conflicts_with = "real")]
     platform: Option<String>,
+    /// Who answers.
+    #[arg(long, value_enum, default_value_t)]
+    agent: WhichAgent,
     /// How many are played at a time; most of a scenario is waiting.
     #[arg(long, default_value = "4", value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
@@ -81,23 +86,20 @@ pub async fn run(options: Options) -> Ended {
     let mut playing = Vec::new();
     for scenario in scenarios {
         let name = scenario.name.clone();
-        let run = match cast(&scenario, &options) {
-            Ok(casting) => Run::Playing(tokio::spawn(play(
-                scenario,
-                Arc::clone(&at_once),
-                folder,
-                casting,
-            ))),
-            Err(why) => Run::NotOfTelegram(why),
+        let run = match staged(scenario, &options, folder) {
+            Ok((scenario, staging)) => {
+                Run::Playing(tokio::spawn(play(scenario, Arc::clone(&at_once), staging)))
+            }
+            Err(not) => Run::Not(not),
         };
         playing.push((name, run));
     }
     let mut counts = Counts::default();
     for (name, run) in playing {
         let outcome = match run {
-            Run::NotOfTelegram(why) => {
-                println!("not of telegram {name}: {why}");
-                counts.elsewhere += 1;
+            Run::Not(not) => {
+                println!("{} {name}: {not}", not.of());
+                counts.add(&not);
                 continue;
             }
             Run::Playing(outcome) => outcome.await.unwrap_or_else(|error| {
@@ -115,13 +117,8 @@ pub async fn run(options: Options) -> Ended {
             counts.passed += 1;
         }
     }
-    if options.platform.is_some() {
-        let Counts {
-            passed,
-            failed,
-            elsewhere,
-        } = counts;
-        println!("{passed} passed, {failed} failed, {elsewhere} not of telegram");
+    if let Some(line) = counts.line(&options) {
+        println!("{line}");
     }
     match counts.failed {
         0 => Ended::AllPassed,
@@ -131,25 +128,86 @@ pub async fn run(options: Options) -> Ended {
 
 enum Run {
     Playing(JoinHandle<Result<(), Failed>>),
-    NotOfTelegram(NotOfTelegram),
+    Not(Not),
+}
+
+/// Why a scenario is not played.
+#[derive(Debug, thiserror::Error)]
+enum Not {
+    #[error(transparent)]
+    OfTelegram(#[from] NotOfTelegram),
+    #[error(transparent)]
+    OfAModel(#[from] NotOfAModel),
+}
+
+impl Not {
+    const fn of(&self) -> &'static str {
+        match self {
+            Not::OfTelegram(_) => "not of telegram",
+            Not::OfAModel(_) => "not of a model",
+        }
+    }
 }
 
 #[derive(Default)]
 struct Counts {
     passed: usize,
     failed: usize,
-    elsewhere: usize,
+    not_of_telegram: usize,
+    not_of_a_model: usize,
 }
 
-async fn play(
+impl Counts {
+    const fn add(&mut self, not: &Not) {
+        match not {
+            Not::OfTelegram(_) => self.not_of_telegram += 1,
+            Not::OfAModel(_) => self.not_of_a_model += 1,
+        }
+    }
+
+    /// Where scenarios may be left out, how many were.
+    fn line(&self, options: &Options) -> Option<String> {
+        let left_out = [
+            (options.platform.is_some(), self.not_of_telegram, "telegram"),
+            (
+                options.agent == WhichAgent::OpenAi,
+                self.not_of_a_model,
+                "a model",
+            ),
+        ];
+        let left_out: Vec<String> = left_out
+            .into_iter()
+            .filter(|(may_be, _, _)| *may_be)
+            .map(|(_, count, of)| format!(", {count} not of {of}"))
+            .collect();
+        let Counts { passed, failed, .. } = self;
+        (!left_out.is_empty())
+            .then(|| format!("{passed} passed, {failed} failed{}", left_out.concat()))
+    }
+}
+
+/// The scenario as it is to be played, and how.
+fn staged(
     scenario: Scenario,
-    at_once: Arc<Semaphore>,
+    options: &Options,
     folder: Folder,
-    casting: Option<Casting>,
-) -> Result<(), Failed> {
+) -> Result<(Scenario, Staging), Not> {
+    let scenario = match options.agent {
+        WhichAgent::Scripted => scenario,
+        WhichAgent::OpenAi => told_of_a_model(&scenario)?,
+    };
+    let staging = Staging {
+        folder,
+        casting: cast(&scenario, options)?,
+        agent: options.agent,
+    };
+    Ok((scenario, staging))
+}
+
+async fn play(scenario: Scenario, at_once: Arc<Semaphore>, staging: Staging) -> Result<(), Failed> {
     // The semaphore is never closed.
     let _turn = at_once.acquire().await;
-    scene::play(&scenario, folder, casting.as_ref()).await
+    scene::play(&scenario, &staging).await
 }
 
 /// What goes over Telegram. A scenario without anything on a platform that is only to be real is played as it is.

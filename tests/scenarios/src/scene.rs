@@ -21,7 +21,9 @@ use crate::gateway_process::{GatewayProcess, Told};
 use crate::host;
 use crate::model::{Config, Scenario, Step};
 use crate::platforms::{Mark, Platforms};
-use crate::protocol::{Account, Answer, Quiet, Request, Setup, StartedProcess, Written};
+use crate::protocol::{
+    Account, Answer, Quiet, Request, Setup, StartedProcess, WhichAgent, Written,
+};
 use crate::steering::Steering;
 use crate::telegram::{Casting, Stage};
 
@@ -47,19 +49,24 @@ pub enum Folder {
     Kept,
 }
 
-/// Plays a scenario to its end; over Telegram those conversations that `casting` names.
-pub async fn play(
-    scenario: &Scenario,
-    folder: Folder,
-    casting: Option<&Casting>,
-) -> Result<(), Failed> {
-    let Some(casting) = casting else {
-        return play_on(scenario, folder, None).await;
+/// How a scenario is played.
+#[derive(Debug, Clone)]
+pub struct Staging {
+    pub folder: Folder,
+    /// The conversations that are on Telegram.
+    pub casting: Option<Casting>,
+    pub agent: WhichAgent,
+}
+
+/// Plays a scenario to its end.
+pub async fn play(scenario: &Scenario, staging: &Staging) -> Result<(), Failed> {
+    let Some(casting) = &staging.casting else {
+        return play_on(scenario, staging, None).await;
     };
     match Stage::set(casting).await {
         Ok((stage, names)) => {
             let told = names.tell(scenario);
-            let outcome = play_on(&told, folder, Some(stage)).await;
+            let outcome = play_on(&told, staging, Some(stage)).await;
             outcome.map_err(|failed| Failed {
                 why: names.back(&failed.why),
                 ..failed
@@ -74,10 +81,10 @@ pub async fn play(
 
 async fn play_on(
     scenario: &Scenario,
-    folder: Folder,
+    staging: &Staging,
     telegram: Option<Stage>,
 ) -> Result<(), Failed> {
-    let mut scene = match Scene::set(scenario, telegram).await {
+    let mut scene = match Scene::set(scenario, staging.agent, telegram).await {
         Ok(scene) => scene,
         Err(error) => {
             return Err(Failed {
@@ -87,12 +94,13 @@ async fn play_on(
         }
     };
     let outcome = scene.run(&scenario.steps).await;
-    scene.strike(folder).await;
+    scene.strike(staging.folder).await;
     outcome
 }
 
 struct Scene {
     plan: Plan,
+    agent: WhichAgent,
     config: Config,
     folder: TempDir,
     platforms: Platforms,
@@ -119,7 +127,11 @@ struct Seen {
 }
 
 impl Scene {
-    async fn set(scenario: &Scenario, telegram: Option<Stage>) -> anyhow::Result<Scene> {
+    async fn set(
+        scenario: &Scenario,
+        agent: WhichAgent,
+        telegram: Option<Stage>,
+    ) -> anyhow::Result<Scene> {
         let folder = tempfile::Builder::new().prefix("homing-").tempdir()?;
         for name in ["data", "work"] {
             std::fs::create_dir(folder.path().join(name))?;
@@ -130,6 +142,7 @@ impl Scene {
         };
         let mut scene = Scene {
             plan: Plan::of(scenario),
+            agent,
             config,
             platforms: Platforms::start(telegram).await?,
             steering: Steering::start(folder.path()).context("listening for steered programs")?,
@@ -197,6 +210,7 @@ impl Scene {
         let setup = Setup {
             data: self.data(),
             workspace: self.folder.path().join("work"),
+            agent: self.agent,
             simulator: self.platforms.url(),
             accounts: self
                 .plan
@@ -294,7 +308,8 @@ impl Scene {
         })
     }
 
-    /// `${label}` becomes the id of a session or a process, `${approval:2}` that of the second question that was asked.
+    /// `${label}` becomes the id of a session or a process, `${approval:2}` that of the second question that was asked, `${process:2}` that of the
+    /// second process that people read of.
     fn filled(&self, text: &str) -> String {
         let mut parts = text.split("${");
         let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -303,8 +318,10 @@ impl Scene {
             match (self.sessions.get(name), self.processes.get(name)) {
                 (Some(session), _) => filled.push_str(&session.to_string()),
                 (None, Some(process)) => filled.push_str(&process.process.to_string()),
-                (None, None) => match name.strip_prefix("approval:") {
-                    Some(number) => filled.push_str(&self.approval(number).unwrap_or_default()),
+                (None, None) => match name.split_once(':') {
+                    Some((kind, number)) => {
+                        filled.push_str(&self.seen(kind, number).unwrap_or_default());
+                    }
                     None => filled.push_str(name),
                 },
             }
@@ -313,8 +330,12 @@ impl Scene {
         filled
     }
 
-    /// Questions are numbered from 1, in the order in which people saw them.
-    fn approval(&self, number: &str) -> Option<String> {
+    /// Questions and processes are numbered from 1, in the order in which people saw them.
+    fn seen(&self, kind: &str, number: &str) -> Option<String> {
+        let begins = match kind {
+            "approval" => "apr_",
+            _ => "prc_",
+        };
         let number: usize = number.parse().ok()?;
         let mut seen: Vec<String> = Vec::new();
         for sent in self
@@ -324,7 +345,7 @@ impl Scene {
             let words = sent
                 .text
                 .split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-            for word in words.filter(|word| word.starts_with("apr_")) {
+            for word in words.filter(|word| word.starts_with(begins)) {
                 if !seen.iter().any(|one| one == word) {
                     seen.push(word.to_owned());
                 }

@@ -4,14 +4,16 @@
 //! and recorded with its reason. A scripted answer is given once, in order, to requests that were taken.
 //! **Absent on purpose:** anything that a real server would not know, such as sessions, turns or conversations.
 //!
-//! A request is checked ([`Recorded::refused`]), then answered by the next scripted [`Answer`], else by the first rule that has one, else it is
-//! refused because nothing was scripted. It counts a token for every four bytes, and how many leading messages were those of the request before:
-//! with the same tools, that is what a server with a prompt cache does not read again.
+//! A request is checked ([`Recorded::refused`]), then answered by the next scripted [`Answer`], else by the first rule that has one, else by the
+//! player, who may take long; without one it is refused because nothing was scripted. It counts a token for every four bytes, and how many leading
+//! messages were those of the request before: with the same tools, that is what a server with a prompt cache does not read again.
 
 mod answer;
 mod check;
+mod ready;
 mod render;
 mod server;
 
 pub use answer::{Answer, Call, Dialect, Step};
+pub use ready::ReadyServer;
 pub use server::{ModelServer, Recorded};

@@ -59,7 +59,7 @@ impl Host {
         noise.extend(self.work());
         noise.extend(self.unsettled_adapters(&until.down));
         if let Some(at) = &until.held
-            && !self.agent.lingers_at(at)
+            && !self.agent.script().lingers_at(at)
         {
             noise.push(format!("no turn held at {at}"));
         }
@@ -77,7 +77,7 @@ impl Host {
 
     fn work(&self) -> Vec<String> {
         let activity = self.gateway.activity();
-        let unheld = activity.turns.abs_diff(self.agent.lingering());
+        let unheld = activity.turns.abs_diff(self.agent.script().lingering());
         let counted = [
             ("wakes in mailboxes", activity.mailbox),
             ("turns that are not held", unheld),

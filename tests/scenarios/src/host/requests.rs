@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use homing_domain::ids::{DelegationId, ProcessId};
 use homing_domain::key::SessionKey;
-use homing_ports::agent::{LogFrom, StartCall, ToolAnswer, ToolCall, ToolError};
+use homing_ports::agent::ToolError;
 use homing_ports::processes::{Fate, Identity, Processes as _};
 
 use super::Host;
+use super::acting::{Called, Who};
+use super::direct::Tools;
 use crate::protocol::{Answer, Call, Pid, Quiet, Request, StartedProcess};
 
-/// How long the `wait` tool waits for a process that does not end.
-const WAIT_LIMIT: Duration = Duration::from_millis(300);
-/// Bytes that the `log` tool asks for at a time.
-const LOG_BYTES: usize = 64 * 1024;
 /// A process that is asked to end and refuses gets this long before the runner gives up on it.
 const TOOL_LIMIT: Duration = Duration::from_secs(10);
 /// Timers that are let run one by one when the clock moves; then it jumps.
@@ -22,12 +20,12 @@ const STAGES: usize = 64;
 impl Host {
     pub(super) async fn answer(&self, request: Request) -> Result<Answer, String> {
         match request {
-            Request::Hold { at, text } => self.agent.hold(at, text),
+            Request::Hold { at, text } => self.agent.script().hold(at, text),
             Request::Release { at } => {
                 // A turn that was cancelled meanwhile needs no release.
                 let _was_held = self.agent.release(&at);
             }
-            Request::Tool { at, under, call } => return self.tool(&at, under, call).await,
+            Request::Tool { at, under, call } => return self.tool(at, under, call).await,
             Request::Finish { delegation, result } => {
                 if !self.agent.finish(delegation, result) {
                     return Err(format!("{delegation} runs, seen it ended"));
@@ -67,84 +65,45 @@ impl Host {
 
     async fn tool(
         &self,
-        at: &SessionKey,
+        at: SessionKey,
         under: Option<DelegationId>,
         call: Call,
     ) -> Result<Answer, String> {
-        let label = match &call {
-            Call::Start { label, .. } => Some(label.clone()),
-            Call::Delegate { .. } => None,
-            Call::Wait(_) | Call::Log(_) | Call::Poll(_) | Call::List | Call::Kill(_) => None,
-        };
-        let delegates = matches!(call, Call::Delegate { .. });
-        let called = tokio::time::timeout(TOOL_LIMIT, self.call(at, under, call)).await;
-        let answer = called
+        let called = tokio::time::timeout(TOOL_LIMIT, self.call(&at, under, &call)).await;
+        let called = called
             .map_err(|_| format!("an answer of the tool within {} s", TOOL_LIMIT.as_secs()))?;
-        match (answer, label) {
-            (Ok(ToolAnswer::Started { process }), Some(label)) => {
-                self.agent.name(process, label);
+        match (call, called) {
+            (Call::Start { label, .. }, Ok(Called::Started(process))) => {
+                self.agent.script().name(process, label);
                 self.started(process).await
             }
-            (Ok(ToolAnswer::Delegated { delegations }), _) => match delegations.first() {
-                Some(delegation) => self.delegated(*delegation).await,
-                None => Err("a sub-agent, seen none".into()),
-            },
-            (Err(error), None) if delegates => Err(format!("a sub-agent, seen {}", chain(&error))),
-            (Err(error), Some(_)) => Err(format!("it cannot be started: {}", chain(&error))),
-            (Ok(answer), _) => Ok(Answer::Said(format!("{answer:?}"))),
+            (Call::Start { .. }, Ok(Called::Said(said)) | Err(said)) => {
+                Err(format!("it cannot be started: {said}"))
+            }
+            (Call::Delegate { .. }, Ok(Called::Delegated(delegation))) => {
+                self.delegated(delegation).await
+            }
+            (Call::Delegate { .. }, Ok(Called::Said(said)) | Err(said)) => {
+                Err(format!("a sub-agent, seen {said}"))
+            }
             // A refusal is an answer: some scenarios are about it.
-            (Err(error), None) => Ok(Answer::Said(chain(&error))),
+            (_, Ok(Called::Said(said)) | Err(said)) => Ok(Answer::Said(said)),
+            (call, Ok(other)) => Err(format!("an answer to {call:?}, seen {other:?}")),
         }
     }
 
-    /// With the held turn's tools if there is one, else with those of the current session.
+    /// By the held turn if there is one, else with the tools of the current session.
     async fn call(
         &self,
         at: &SessionKey,
         under: Option<DelegationId>,
-        call: Call,
-    ) -> Result<ToolAnswer, ToolError> {
-        if let Call::Log(process) = call {
-            return self.log(at, process).await;
-        }
-        match under {
-            None => self.call_once(at, tool_call(call)).await,
-            Some(delegation) => match self.agent.tools_of(delegation) {
-                Some(tools) => tools.call(tool_call(call)).await,
-                None => Err(ToolError::SessionEnded),
-            },
-        }
-    }
-
-    async fn call_once(&self, at: &SessionKey, call: ToolCall) -> Result<ToolAnswer, ToolError> {
-        match self.agent.tools(at) {
-            Some(tools) => tools.call(call).await,
-            None => self.gateway.tool(at, call).await,
-        }
-    }
-
-    /// Reads from the first byte until there is no more.
-    async fn log(&self, at: &SessionKey, process: ProcessId) -> Result<ToolAnswer, ToolError> {
-        let mut offset = 0;
-        loop {
-            let answer = self
-                .call_once(
-                    at,
-                    ToolCall::Log {
-                        process,
-                        from: LogFrom::Offset(offset),
-                        limit: LOG_BYTES,
-                    },
-                )
-                .await?;
-            match &answer {
-                ToolAnswer::Log {
-                    from, bytes, total, ..
-                } if !bytes.is_empty() && from + (bytes.len() as u64) < *total => {
-                    offset = from + bytes.len() as u64;
-                }
-                _ => return Ok(answer),
-            }
+        call: &Call,
+    ) -> Result<Called, String> {
+        let who = under.map_or_else(|| Who::Turn(at.clone()), Who::SubAgent);
+        match (self.agent.call(&who, call).await, who) {
+            (Some(called), _) => called,
+            (None, Who::Turn(_)) => Tools::Session(&self.gateway, at).carry_out(call).await,
+            (None, Who::SubAgent(_)) => Err(chain(&ToolError::SessionEnded)),
         }
     }
 
@@ -225,41 +184,6 @@ impl Host {
     }
 }
 
-fn tool_call(call: Call) -> ToolCall {
-    match call {
-        Call::Start {
-            command,
-            notify,
-            watch,
-            window,
-            ..
-        } => ToolCall::Start(StartCall {
-            command,
-            notify,
-            watch,
-            window,
-            ..StartCall::default()
-        }),
-        Call::Delegate { task, window } => ToolCall::Delegate {
-            tasks: vec![task],
-            wait: false,
-            window,
-        },
-        Call::Wait(process) => ToolCall::Wait {
-            process,
-            limit: WAIT_LIMIT,
-        },
-        Call::Log(process) => ToolCall::Log {
-            process,
-            from: LogFrom::Offset(0),
-            limit: LOG_BYTES,
-        },
-        Call::Poll(process) => ToolCall::Poll { process },
-        Call::List => ToolCall::List,
-        Call::Kill(process) => ToolCall::Kill { process },
-    }
-}
-
 fn pid(identity: Identity) -> Pid {
     Pid {
         pid: identity.pid,
@@ -268,7 +192,7 @@ fn pid(identity: Identity) -> Pid {
 }
 
 /// An error with its reasons, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(error) = next {

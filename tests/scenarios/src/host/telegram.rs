@@ -21,7 +21,7 @@ use homing_telegram::{Budgets, ChatRule, Mode, Pace, Rate, Telegram, TelegramSet
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use super::agent::ScriptedAgent;
+use super::acting::Acting;
 use super::say;
 use crate::protocol::{Handed, Line, TelegramBot};
 
@@ -84,7 +84,7 @@ impl ServedBot {
         self.telegram.account()
     }
 
-    pub fn register(&self, directory: &mut FixedDirectory, agent: &Arc<ScriptedAgent>) {
+    pub fn register(&self, directory: &mut FixedDirectory, agent: &Arc<dyn Acting>) {
         let account = self.account().clone();
         directory
             .agents

@@ -1,7 +1,7 @@
-//! What a message or a task may have the scripted agent do, as a model would: call tools by name, take up what is said meanwhile, look at what it knows.
+//! What a message or a task may have an agent do, as a model would: call tools by name, take up what is said meanwhile, look at what it knows.
 //!
 //! ```text
-//! use terminal {"command": "true"}     one call, or several at once on lines of their own; recorded, and answered with what the tools said
+//! use terminal {"command": "true"}     one call, or several at once on lines of their own; answered with what the tools said
 //! say WORDS                            the answer is `said WORDS`
 //! what do you know                     the answer is the context: the summary and what people said
 //! too long until compressed            fails as too long until there is a summary
@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use homing_ports::agent::{AgentError, Entry, EntryRole, Toolbox, TurnAnswer};
+use homing_ports::agent::{AgentError, Entry, EntryRole, Toolbox, TurnAnswer, UsageMeter};
 use homing_ports::store::{Role, Usage};
 use tokio_util::sync::CancellationToken;
 
@@ -26,29 +26,60 @@ const USAGE: Usage = Usage {
     completion_tokens: 100,
 };
 
+/// A text, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Words {
+    /// Names of tools with their arguments.
+    Calls(Vec<(String, String)>),
+    Say(String),
+    Known,
+    TooLongUntilCompressed,
+    AlwaysTooLong,
+    Ordinary,
+}
+
+impl Words {
+    pub(super) fn of(text: &str) -> Words {
+        let text = text.trim();
+        if text.starts_with("use ") {
+            let calls = text.lines().map(|line| {
+                let call = line.strip_prefix("use ").unwrap_or(line);
+                let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
+                (name.to_owned(), arguments.to_owned())
+            });
+            return Words::Calls(calls.collect());
+        }
+        if let Some(words) = text.strip_prefix("say ") {
+            return Words::Say(words.to_owned());
+        }
+        match text {
+            "what do you know" => Words::Known,
+            "always too long" => Words::AlwaysTooLong,
+            "too long until compressed" => Words::TooLongUntilCompressed,
+            _ => Words::Ordinary,
+        }
+    }
+}
+
 /// `None` if it is an ordinary text.
 pub(super) async fn obey(
     text: &str,
     tools: &Arc<dyn Toolbox>,
+    used: &UsageMeter,
     cancel: &CancellationToken,
 ) -> Option<Result<TurnAnswer, AgentError>> {
     let done = async {
-        let text = text.trim();
-        if text.starts_with("use ") {
-            return Some(calls(text, tools).await);
-        }
-        if let Some(words) = text.strip_prefix("say ") {
-            return Some(Ok(TurnAnswer::from(format!("said {words}"))));
-        }
-        match text {
-            "what do you know" => Some(known(tools).await),
-            "always too long" => Some(Err(AgentError::TooLong)),
-            "too long until compressed" => match tools.context(KNOWN).await {
+        match Words::of(text) {
+            Words::Calls(called) => Some(calls(&called, tools, used).await),
+            Words::Say(words) => Some(Ok(TurnAnswer::from(format!("said {words}")))),
+            Words::Known => Some(known(tools).await),
+            Words::AlwaysTooLong => Some(Err(AgentError::TooLong)),
+            Words::TooLongUntilCompressed => match tools.context(KNOWN).await {
                 Ok(context) if context.summary.is_none() => Some(Err(AgentError::TooLong)),
                 Ok(_) => None,
                 Err(error) => Some(Err(error.into())),
             },
-            _ => None,
+            Words::Ordinary => None,
         }
     };
     match cancel.run_until_cancelled(done).await {
@@ -57,14 +88,15 @@ pub(super) async fn obey(
     }
 }
 
-/// All lines at once.
-async fn calls(text: &str, tools: &Arc<dyn Toolbox>) -> Result<TurnAnswer, AgentError> {
-    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    record(tools, EntryRole::Agent, "", Some(format!("{lines:?}"))).await?;
+/// All at once.
+async fn calls(
+    calls: &[(String, String)],
+    tools: &Arc<dyn Toolbox>,
+    used: &UsageMeter,
+) -> Result<TurnAnswer, AgentError> {
+    record(tools, EntryRole::Agent, "", Some(format!("{calls:?}"))).await?;
     // Begun in their order.
-    let called = lines.iter().map(|line| async move {
-        let call = line.strip_prefix("use ").unwrap_or(line);
-        let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
+    let called = calls.iter().map(|(name, arguments)| async move {
         let answer = tools.call_named(name, arguments).await?;
         let how = if answer.failed { "failed" } else { "answered" };
         let text = format!("{name} {how}: {}", answer.text);
@@ -72,10 +104,10 @@ async fn calls(text: &str, tools: &Arc<dyn Toolbox>) -> Result<TurnAnswer, Agent
         Ok::<_, AgentError>(text)
     });
     let texts = futures_util::future::try_join_all(called).await?;
+    used.add(USAGE);
     Ok(TurnAnswer {
         text: texts.join("\n"),
         data: Some("{}".into()),
-        usage: USAGE,
     })
 }
 
@@ -115,7 +147,8 @@ async fn known(tools: &Arc<dyn Toolbox>) -> Result<TurnAnswer, AgentError> {
 
 /// What people said for the turn that was held.
 pub(super) async fn meanwhile(tools: &Arc<dyn Toolbox>) -> Result<String, AgentError> {
-    let said = tools.steering().await?;
+    let said = tools.steering(None).await?;
+    let said: Vec<String> = said.into_iter().map(|steered| steered.text).collect();
     Ok(match said.is_empty() {
         true => String::new(),
         false => format!(" and meanwhile: {}", said.join(" | ")),

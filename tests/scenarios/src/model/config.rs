@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use homing_domain::key::{KeyError, SessionKey};
 use homing_domain::verdict::{AfterAutoReset, Unaddressed, WhenAway};
-use homing_gateway::{AutoReset, Busy, OnReset, Settings};
+use homing_gateway::{AskInBackground, AutoReset, Busy, OnReset, Settings};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 
@@ -141,6 +141,13 @@ fn set(all: &mut Configured, name: &str, value: &Value) -> Result<(), String> {
             gateway.busy = word(value, &words)?;
         }
         "sessions.approve_within" => gateway.approve_within = span_of(value)?,
+        "sessions.approve_in_background" => {
+            let words = [
+                ("refuse", AskInBackground::Refuse),
+                ("ask", AskInBackground::Ask),
+            ];
+            gateway.approve_in_background = word(value, &words)?;
+        }
         "test.background_call" => {
             let call = value
                 .as_str()

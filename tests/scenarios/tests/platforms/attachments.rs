@@ -12,6 +12,7 @@ fn file(name: &str) -> Attachment {
         media_type: None,
         bytes: Some(10),
         reference: name.into(),
+        first_came_with: None,
     }
 }
 
@@ -149,4 +150,73 @@ async fn a_stop_ends_the_waiting_for_a_file() {
     stage.sent("Here").await;
     // Nothing of the stopped turn waits on.
     stage.quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_asks_with_the_same_files_and_the_same_quote_and_says_which_file_is_gone() {
+    let mut stage = Stage::set().await;
+    let mut inbound = stage.inbound(HERE, "Look");
+    inbound.quoted = Some("the log".into());
+    inbound.attachments = vec![file("a.png"), file("b")];
+    for attachment in &mut inbound.attachments {
+        attachment.bytes = Some(attachment.reference.len() as u64);
+    }
+    stage.accept(inbound).await;
+    let asked = stage.asked().await;
+    let TurnAbout::Person { files, .. } = &asked.request.about else {
+        panic!("not a person's turn");
+    };
+    let gone = files[1].path.clone().unwrap();
+    asked.say("Seen");
+    stage.sent("Seen").await;
+    std::fs::remove_file(gone).unwrap();
+    let fetched = |stage: &Stage, name: &str| {
+        let of = |event: &&Event| matches!(event, Event::Fetch(reference) if reference == name);
+        stage.events().iter().filter(of).count()
+    };
+    // Also where the retry is repeated, and where a crash comes in between.
+    let mut running = None;
+    for round in 1..=3 {
+        let refused = [FetchError::Refused("too old".into())]
+            .into_iter()
+            .collect();
+        stage
+            .stand
+            .fetches
+            .lock()
+            .unwrap()
+            .insert("b".to_owned(), refused);
+        match round {
+            3 => {
+                stage.crash().await;
+                running = None;
+            }
+            _ => stage.write(HERE, "/retry").await,
+        }
+        let asked = stage.asked().await;
+        assert_eq!(asked.text(), "Look");
+        let TurnAbout::Person { quoted, .. } = &asked.request.about else {
+            panic!("not a person's turn");
+        };
+        assert_eq!(quoted.as_deref(), Some("the log"));
+        let files = received(&asked);
+        assert_eq!(files[0], ("a.png".into(), Ok("a.png".into())));
+        assert_eq!(files[1], ("b".into(), Err("too old".into())));
+        assert_eq!(
+            (fetched(&stage, "a.png"), fetched(&stage, "b")),
+            (1, 1 + round)
+        );
+        assert_eq!(
+            history(&stage).await.pop().unwrap(),
+            "[file b could not be fetched: too old]"
+        );
+        stage.sent("Once more: “Look”, with its 2 files").await;
+        if round == 1 {
+            asked.say("Seen again");
+            stage.sent("Seen again").await;
+        } else {
+            running = Some(asked);
+        }
+    }
+    drop(running);
 }

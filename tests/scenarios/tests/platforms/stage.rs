@@ -12,15 +12,17 @@ use homing_domain::origin::Origin;
 use homing_domain::split::{Limit, Unit};
 use homing_domain::time::Timestamp;
 use homing_gateway::{Gateway, Parts, Settings};
-use homing_ports::agent::{Agent, AgentError, Summary, Toolbox, TurnAnswer, TurnRequest};
+use homing_ports::agent::{
+    Agent, AgentError, Entry, EntryRole, Summary, SummaryRequest, Toolbox, TurnAnswer, TurnRequest,
+};
 use homing_ports::inbox::{Accepted, Inbound};
 use homing_ports::platform::*;
-use homing_ports::store::{Context, ConversationRow, OutboxRow, Queries, Store};
+use homing_ports::store::{ConversationRow, MessageRow, OutboxRow, Queries, Store, Usage};
 use homing_ports::{Clock, FixedDirectory, IdSource};
 use homing_processes::ShimProcesses;
 use homing_store_sqlite::SqliteStore;
 use tempfile::TempDir;
-use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::store::Fragile;
@@ -163,6 +165,7 @@ impl Platform for Stand {
 /// A turn that the agent was asked for. Dropped, it fails.
 pub struct Asked {
     pub request: TurnRequest,
+    pub tools: Arc<dyn Toolbox>,
     pub answer: oneshot::Sender<Result<TurnAnswer, AgentError>>,
 }
 
@@ -170,6 +173,30 @@ impl Asked {
     pub fn say(self, text: &str) {
         // The turn may have been stopped.
         let _heard = self.answer.send(Ok(text.to_owned().into()));
+    }
+
+    pub fn fail(self, sentence: &str) {
+        self.fail_with(AgentError::Failed(sentence.to_owned()));
+    }
+
+    pub fn fail_with(self, error: AgentError) {
+        // The turn may have been stopped.
+        let _heard = self.answer.send(Err(error));
+    }
+
+    /// A request of a model, answered.
+    pub fn uses(&self, tokens: u64) {
+        self.request.used.add(used(tokens));
+    }
+
+    /// An entry of the turn in the history, with a call that nobody reads here.
+    pub async fn record(&self, text: &str) {
+        let entry = Entry {
+            role: EntryRole::Agent,
+            text: text.to_owned(),
+            data: Some("{}".into()),
+        };
+        self.tools.record(entry).await.unwrap();
     }
 
     pub fn text(&self) -> &str {
@@ -180,32 +207,68 @@ impl Asked {
     }
 }
 
-struct Scripted(mpsc::UnboundedSender<Asked>);
+/// One request that read and wrote so much.
+pub fn used(tokens: u64) -> Usage {
+    Usage {
+        requests: 1,
+        prompt_tokens: tokens,
+        cached_tokens: 0,
+        completion_tokens: 1,
+    }
+}
+
+/// What a turn uses after it was cancelled.
+pub const LATE: u64 = 10_000;
+/// What a summary uses, if it is made, before its conversation goes on.
+pub const SUMMARY: u64 = 1_000_000;
+
+struct Scripted {
+    asking: mpsc::UnboundedSender<Asked>,
+    /// Closed: no summary is made until it is opened.
+    summaries: Arc<AsyncMutex<()>>,
+}
 
 #[async_trait]
 impl Agent for Scripted {
     async fn turn(
         &self,
         request: TurnRequest,
-        _tools: Arc<dyn Toolbox>,
+        tools: Arc<dyn Toolbox>,
         cancel: CancellationToken,
     ) -> Result<TurnAnswer, AgentError> {
         let (answer, said) = oneshot::channel();
+        let meter = request.used.clone();
         // A test that is over asks nothing more.
-        let _asked = self.0.send(Asked { request, answer });
+        let _asked = self.asking.send(Asked {
+            request,
+            tools,
+            answer,
+        });
         match cancel.run_until_cancelled(said).await {
             Some(Ok(said)) => said,
             Some(Err(_)) => Err(AgentError::Failed("nobody answered".into())),
-            None => Err(AgentError::Cancelled),
+            None => {
+                // What was under way is paid for.
+                meter.add(used(LATE));
+                Err(AgentError::Cancelled)
+            }
         }
     }
 
-    async fn summarize(
-        &self,
-        _session: homing_domain::ids::SessionId,
-        _context: &Context,
-    ) -> Result<Summary, AgentError> {
-        Ok("all of it".to_owned().into())
+    /// Whatever was said, unless that is not to be summarized. It uses something in any case.
+    async fn summarize(&self, request: SummaryRequest) -> Result<Summary, AgentError> {
+        request.used.add(used(SUMMARY));
+        let _open = self.summaries.lock().await;
+        let messages = &request.context.messages;
+        if messages.iter().any(|row| row.text == "no summary of this") {
+            return Err(AgentError::Failed("it cannot be summarized".into()));
+        }
+        let model = request.model.unwrap_or_default();
+        Ok(format!("all of it, by {model}").into())
+    }
+
+    fn models(&self) -> Vec<String> {
+        ["large", "small"].map(str::to_owned).to_vec()
     }
 }
 
@@ -225,6 +288,14 @@ pub struct Stage {
 impl Stage {
     /// Typing and previews are shown; the operator is at [`HOME`].
     pub async fn set() -> Stage {
+        Stage::with(Live {
+            typing_every: Some(TYPING),
+            preview_every: Some(PREVIEW),
+        })
+        .await
+    }
+
+    pub async fn with(live: Live) -> Stage {
         let data = tempfile::tempdir().unwrap();
         let clock = Arc::new(StandingClock {
             now: AtomicI64::new(1_700_000_000_000),
@@ -236,10 +307,7 @@ impl Stage {
             .unwrap();
         let store = Arc::new(Fragile::new(store));
         let stand = Arc::new(Stand {
-            live: Live {
-                typing_every: Some(TYPING),
-                preview_every: Some(PREVIEW),
-            },
+            live,
             clock: clock.clone(),
             events: watch::channel(Vec::new()).0,
             sends: Mutex::default(),
@@ -250,7 +318,10 @@ impl Stage {
             ids: AtomicU64::new(0),
         });
         let (asking, asked) = mpsc::unbounded_channel();
-        let agent = Arc::new(Scripted(asking));
+        let agent = Arc::new(Scripted {
+            asking,
+            summaries: Arc::default(),
+        });
         let settings = Settings {
             home: Some(key(HOME)),
             files: data.path().join("files"),
@@ -291,6 +362,11 @@ impl Stage {
             ..
         } = self;
         self.gateway = start(data, clock, ids, store, stand, agent, settings).await;
+    }
+
+    /// No summary is made while this is held.
+    pub async fn hold_summaries(&self) -> OwnedMutexGuard<()> {
+        self.agent.summaries.clone().lock_owned().await
     }
 
     pub fn files(&self) -> PathBuf {
@@ -395,6 +471,13 @@ impl Stage {
     pub async fn conversation(&self, at: &str) -> ConversationRow {
         let row = self.store.conversation_by_key(&key(at)).await.unwrap();
         row.unwrap_or_else(|| panic!("there is no conversation {at}"))
+    }
+
+    /// What the agent has of the conversation.
+    pub async fn known(&self, at: &str) -> Vec<MessageRow> {
+        let current = self.conversation(at).await.current.unwrap();
+        let context = self.store.context(current.session, 1_000).await.unwrap();
+        context.messages
     }
 
     pub async fn letters(&self, at: &str) -> Vec<OutboxRow> {

@@ -1,6 +1,6 @@
 //! The real store, of which commits with a certain text can be made to fail.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use homing_domain::ids::*;
@@ -11,10 +11,19 @@ use homing_ports::inbox::{Accepted, Edited, Inbound};
 use homing_ports::store::*;
 use homing_store_sqlite::SqliteStore;
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    pub questions: u64,
+    /// Accepted messages included.
+    pub commits: u64,
+}
+
 #[derive(Debug)]
 pub struct Fragile {
     inner: SqliteStore,
     failing: AtomicU32,
+    questions: AtomicU64,
+    commits: AtomicU64,
 }
 
 impl Fragile {
@@ -22,12 +31,22 @@ impl Fragile {
         Self {
             inner,
             failing: AtomicU32::new(0),
+            questions: AtomicU64::new(0),
+            commits: AtomicU64::new(0),
         }
     }
 
     /// So many commits that put something into the outbox are not answered.
     pub fn fail_enqueueing(&self, times: u32) {
         self.failing.store(times, Ordering::Release);
+    }
+
+    /// So far: what was asked, and what was written.
+    pub fn work(&self) -> Work {
+        Work {
+            questions: self.questions.load(Ordering::Acquire),
+            commits: self.commits.load(Ordering::Acquire),
+        }
     }
 
     pub fn failures_left(&self) -> u32 {
@@ -40,6 +59,7 @@ macro_rules! passed_on {
         #[async_trait]
         impl $port for Fragile {
             $(async fn $name(&self, $($argument: $type),*) -> StoreResult<$answer> {
+                self.questions.fetch_add(1, Ordering::AcqRel);
                 self.inner.$name($($argument),*).await
             })*
         }
@@ -59,6 +79,7 @@ impl Store for Fragile {
         key: SessionKey,
         at: Timestamp,
     ) -> StoreResult<Accepted> {
+        self.commits.fetch_add(1, Ordering::AcqRel);
         self.inner.accept(inbound, key, at).await
     }
     async fn edit_inbound(
@@ -99,6 +120,7 @@ impl Store for Fragile {
         {
             return Err(StoreError::Unavailable("it fails on purpose".into()));
         }
+        self.commits.fetch_add(1, Ordering::AcqRel);
         self.inner.commit(commit).await
     }
 }

@@ -22,6 +22,7 @@ async fn part(stage: &mut Stage, text: &str, joined_by: &str) {
         media_type: None,
         bytes: None,
         reference: text.into(),
+        first_came_with: None,
     }];
     stage.accept(inbound).await;
 }

@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
+use futures_util::future::BoxFuture;
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -104,6 +105,16 @@ impl ModelServer {
         self
     }
 
+    /// Asked when no scripted answer waits and no rule has one. It may take its time; a client that leaves ends it.
+    pub fn player<F>(&self, player: impl Fn(Recorded) -> F + Send + Sync + 'static) -> &ModelServer
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let player = move |asked| -> BoxFuture<'static, Answer> { Box::pin(player(asked)) };
+        self.shared.state().player = Some(Player(Arc::new(player)));
+        self
+    }
+
     /// The only models there are from now on; others are not found.
     pub fn set_models(&self, models: &[&str]) {
         self.shared.state().models = models.iter().map(|model| (*model).to_owned()).collect();
@@ -156,6 +167,7 @@ struct Shared {
 struct Book {
     script: VecDeque<Answer>,
     rules: Vec<Rule>,
+    player: Option<Player>,
     models: Vec<String>,
     key: Option<String>,
     context: Option<u64>,
@@ -172,6 +184,23 @@ impl fmt::Debug for Rule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Rule")
     }
+}
+
+#[derive(Clone)]
+struct Player(Arc<PlayerFn>);
+
+type PlayerFn = dyn Fn(Recorded) -> BoxFuture<'static, Answer> + Send + Sync;
+
+impl fmt::Debug for Player {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Player")
+    }
+}
+
+/// Where an answer comes from.
+enum From {
+    Here(Answer),
+    Player(Player),
 }
 
 impl Shared {
@@ -198,9 +227,13 @@ async fn chat(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: Byte
     let authorization = headers.get(header::AUTHORIZATION);
     let authorization = authorization.and_then(|value| value.to_str().ok());
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let (answer, recorded) = shared.state().take(body, authorization.map(str::to_owned));
+    let (from, recorded) = shared.state().take(body, authorization.map(str::to_owned));
     shared.changed();
     let leaving = Leaving(Some(Arc::clone(&shared)));
+    let answer = match from {
+        From::Here(answer) => answer,
+        From::Player(player) => (player.0)(recorded.clone()).await,
+    };
     if answer.wait == Duration::MAX {
         std::future::pending::<()>().await;
     }
@@ -280,18 +313,18 @@ impl Drop for Leaving {
 }
 
 impl Book {
-    fn take(&mut self, body: Value, authorization: Option<String>) -> (Answer, Recorded) {
+    fn take(&mut self, body: Value, authorization: Option<String>) -> (From, Recorded) {
         let mut recorded = self.measured(body, authorization);
         let refusal = self.refusal(&recorded);
         if let Some((_, message)) = &refusal {
             recorded.refused = Some(message.clone());
         }
-        let answer = match refusal {
-            Some((answer, _)) => answer,
+        let from = match refusal {
+            Some((answer, _)) => From::Here(answer),
             None => self.answer(&recorded.body),
         };
         self.requests.push(recorded.clone());
-        (answer, recorded)
+        (from, recorded)
     }
 
     fn measured(&self, body: Value, authorization: Option<String>) -> Recorded {
@@ -354,17 +387,20 @@ impl Book {
         }
     }
 
-    fn answer(&mut self, body: &Value) -> Answer {
+    fn answer(&mut self, body: &Value) -> From {
         if let Some(answer) = self.script.pop_front() {
-            return answer;
+            return From::Here(answer);
         }
-        let ruled = self.rules.iter().find_map(|rule| (rule.0)(body));
-        ruled.unwrap_or_else(|| {
-            Answer::error(
+        if let Some(answer) = self.rules.iter().find_map(|rule| (rule.0)(body)) {
+            return From::Here(answer);
+        }
+        match &self.player {
+            Some(player) => From::Player(player.clone()),
+            None => From::Here(Answer::error(
                 400,
                 "nothing_scripted",
                 "Nothing is scripted for this request.",
-            )
-        })
+            )),
+        }
     }
 }
