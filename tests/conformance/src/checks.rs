@@ -12,5 +12,6 @@ pub mod outbox;
 pub mod platforms;
 pub mod races;
 pub mod rules;
+pub mod turns;
 pub mod windows;
 pub mod work;

@@ -110,12 +110,16 @@ macro_rules! with_every_check {
             agents::what_was_undone_is_readable_and_out_of_sight
             agents::a_message_keeps_what_an_agent_keeps_beside_it
             approvals::a_question_is_asked_by_a_turn_that_runs_and_settled_once
+            approvals::a_question_of_a_sub_agent_lives_as_long_as_it_runs
             approvals::an_approval_stands_for_its_person_lineage_and_exact_command
             agents::what_was_used_adds_up_over_a_lineage
             agents::those_that_were_started_together_are_found_together
             agents::a_search_finds_all_words_in_this_conversation_best_first
             agents::a_model_is_chosen_for_one_conversation
             agents::a_command_becomes_a_message_while_it_is_queued
+            turns::what_background_turns_told_stays_when_what_was_before_it_is_undone
+            turns::what_sub_agents_used_counts_for_the_lineage_that_owns_them
+            turns::a_command_becomes_an_earlier_message_with_all_it_came_with
             rules::a_boundary_does_to_rows_what_the_rule_says
             rules::an_attempt_makes_of_a_row_what_the_rule_says
             rules::a_restart_can_make_of_a_row_what_the_rule_says

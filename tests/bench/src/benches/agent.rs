@@ -1,4 +1,4 @@
-//! What the model agent and the gateway around it add to a model: its server is simulated and answers at once.
+//! What the model agent and the gateway around it add to a model: its server has its answers ready and takes no time of its own.
 //!
 //! A turn is measured from a person's message at the platform to the answer there, with the store on disk; the model's own time is none. What is shown
 //! while it is written is measured at the agent, because the simulated platform shows nothing.
@@ -12,8 +12,8 @@ use homing_agent_openai::client::Settings;
 use homing_agent_openai::{AgentSettings, OpenAiAgent};
 use homing_agents_tests::{Message, Stage, joined};
 use homing_ports::store::Role;
-use homing_simulators::model::{Answer, Call, ModelServer};
-use serde_json::{Value, json};
+use homing_simulators::model::{Answer, Call, ReadyServer};
+use serde_json::json;
 
 use super::throughput::Echo;
 use crate::line::{Line, PATIENCE, Reader, topic, write};
@@ -33,10 +33,7 @@ const TOGETHER: usize = 250;
 
 pub async fn run(place: &Place) -> anyhow::Result<Figures> {
     let mut figures = Figures::default();
-    let model = ModelServer::start()
-        .await
-        .context("starting the simulated model")?;
-    model.rule(answer);
+    let model = model().await?;
     let folder = place.fresh()?;
     turns(folder.path(), &model, &mut figures).await?;
     let folder = place.fresh()?;
@@ -48,27 +45,48 @@ pub async fn run(place: &Place) -> anyhow::Result<Figures> {
 }
 
 /// On `list` it looks at the processes first; it sums up what it is asked to; everything else gets one sentence.
-fn answer(request: &Value) -> Option<Answer> {
-    let messages = request["messages"].as_array()?;
-    let last = messages.last()?["content"].as_str()?;
-    let system = messages.first()?["content"].as_str()?;
-    Some(if last.ends_with("list") {
-        Answer::calls([Call::new("call_1", "process", &json!({"action": "list"}))])
-    } else if last.ends_with("long") {
-        Answer::text(&"word ".repeat(TOKENS)).pieces(5, Duration::ZERO)
-    } else if system.contains("between people and an agent") {
-        Answer::text("Goals: to measure")
-    } else {
-        Answer::text("That is done, and it was not much work.")
-    })
+async fn model() -> anyhow::Result<ReadyServer> {
+    let answers = [
+        Answer::text("That is done, and it was not much work."),
+        Answer::calls([Call::new("call_1", "process", &json!({"action": "list"}))]),
+        Answer::text(&"word ".repeat(TOKENS)).pieces(5, Duration::ZERO),
+        Answer::text("Goals: to measure"),
+    ];
+    let server = ReadyServer::start(&answers, choice).await;
+    server.context("starting the simulated model")
 }
 
-fn agent(model: &ModelServer) -> anyhow::Result<Arc<OpenAiAgent>> {
+/// By the last message, and the first: the keys of a request are sorted, so the messages come first.
+fn choice(request: &[u8]) -> usize {
+    const BEHIND: &[u8] = b"],\"model\":";
+    let end = request
+        .windows(BEHIND.len())
+        .rposition(|window| window == BEHIND);
+    let messages = &request[..end.unwrap_or_default()];
+    if messages.ends_with(b"list\",\"role\":\"user\"}") {
+        1
+    } else if messages.ends_with(b"long\",\"role\":\"user\"}") {
+        2
+    } else if begins_with_a_summary(messages) {
+        3
+    } else {
+        0
+    }
+}
+
+fn begins_with_a_summary(messages: &[u8]) -> bool {
+    const OF_A_SUMMARY: &[u8] = b"between people and an agent";
+    let head = &messages[..messages.len().min(2_000)];
+    head.windows(OF_A_SUMMARY.len())
+        .any(|window| window == OF_A_SUMMARY)
+}
+
+fn agent(model: &ReadyServer) -> anyhow::Result<Arc<OpenAiAgent>> {
     let settings = AgentSettings::new(Settings::new(model.url(), "simulated"));
     Ok(Arc::new(OpenAiAgent::new(settings)?))
 }
 
-async fn turns(folder: &Path, model: &ModelServer, figures: &mut Figures) -> anyhow::Result<()> {
+async fn turns(folder: &Path, model: &ReadyServer, figures: &mut Figures) -> anyhow::Result<()> {
     let line = Line::start(folder, agent(model)?).await?;
     line.quiet().await?;
     let mut reader = Reader::new(&line.server);
@@ -119,7 +137,7 @@ async fn answered(
     Ok(sent.at.saturating_duration_since(begun))
 }
 
-async fn stream(model: &ModelServer, figures: &mut Figures) -> anyhow::Result<()> {
+async fn stream(model: &ReadyServer, figures: &mut Figures) -> anyhow::Result<()> {
     let agent = agent(model)?;
     let mut first = Samples::default();
     for turn in 0..WARM_UP + WATCHED {
@@ -157,7 +175,7 @@ fn message(text: &str) -> Message<'_> {
 }
 
 /// By a person's `/compress`, from the message to the answer: reading, asking in pieces, and beginning the continuation.
-async fn compress(folder: &Path, model: &ModelServer, figures: &mut Figures) -> anyhow::Result<()> {
+async fn compress(folder: &Path, model: &ReadyServer, figures: &mut Figures) -> anyhow::Result<()> {
     let rows = Rows::open(folder).await?;
     let talk = rows.talk(topic(0)).await?;
     for _ in 0..HISTORY / TOGETHER {
@@ -175,7 +193,7 @@ async fn compress(folder: &Path, model: &ModelServer, figures: &mut Figures) -> 
 
     let line = Line::start(folder, agent(model)?).await?;
     line.quiet().await?;
-    let asked = model.requests().len();
+    let asked = model.asked();
     let mut reader = Reader::new(&line.server);
     let begun = Instant::now();
     write(&line.server, 0, "/compress");
@@ -190,6 +208,6 @@ async fn compress(folder: &Path, model: &ModelServer, figures: &mut Figures) -> 
         "compress_ms",
         sent.at.saturating_duration_since(begun).as_secs_f64() * 1e3,
     );
-    figures.add("compress_requests", (model.requests().len() - asked) as f64);
+    figures.add("compress_requests", (model.asked() - asked) as f64);
     line.end().await
 }

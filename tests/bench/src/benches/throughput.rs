@@ -9,11 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use async_trait::async_trait;
-use homing_domain::ids::SessionId;
 use homing_ports::agent::{
-    Agent, AgentError, Summary, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
+    Agent, AgentError, Summary, SummaryRequest, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
 };
-use homing_ports::store::Context;
 use homing_simulators::{Sent, Server};
 use tokio_util::sync::CancellationToken;
 
@@ -95,7 +93,7 @@ impl Agent for Echo {
         Ok(TurnAnswer::from(text))
     }
 
-    async fn summarize(&self, _: SessionId, _: &Context) -> Result<Summary, AgentError> {
+    async fn summarize(&self, _: SummaryRequest) -> Result<Summary, AgentError> {
         Err(AgentError::Failed("an echo keeps nothing".into()))
     }
 }

@@ -1,4 +1,4 @@
-//! Questions to people: asked by a turn that runs, settled once, and how far an answer stands.
+//! Questions to people: asked by a turn or a sub-agent that runs, settled once, and how far an answer stands.
 
 use homing_domain::ids::*;
 use homing_ports::store::*;
@@ -10,7 +10,7 @@ impl Scene {
     fn asks(
         &self,
         approval: ApprovalId,
-        turn: TurnId,
+        asker: Asker,
         person: Option<&str>,
         command: &str,
     ) -> Change {
@@ -18,7 +18,7 @@ impl Scene {
             id: approval,
             session: self.current.session,
             lineage: self.current.lineage,
-            turn,
+            asker,
             person: person.map(str::to_owned),
             command: command.into(),
             why: "because".into(),
@@ -28,8 +28,13 @@ impl Scene {
 
     async fn asked(&self, turn: TurnId, person: Option<&str>, command: &str) -> ApprovalId {
         let approval = self.id();
-        self.done(vec![self.asks(approval, turn, person, command)])
-            .await;
+        self.done(vec![self.asks(
+            approval,
+            Asker::Turn(turn),
+            person,
+            command,
+        )])
+        .await;
         approval
     }
 
@@ -63,7 +68,7 @@ pub async fn a_question_is_asked_by_a_turn_that_runs_and_settled_once(place: &dy
     let row = scene.store.approval(approval).await.unwrap().unwrap();
     assert_eq!(
         (
-            row.turn,
+            row.asker,
             row.lineage,
             row.session,
             row.person.as_deref(),
@@ -73,7 +78,7 @@ pub async fn a_question_is_asked_by_a_turn_that_runs_and_settled_once(place: &dy
             row.settled_at
         ),
         (
-            turn,
+            Asker::Turn(turn),
             scene.current.lineage,
             scene.current.session,
             Some("ann"),
@@ -118,7 +123,8 @@ pub async fn a_question_is_asked_by_a_turn_that_runs_and_settled_once(place: &dy
             state: ApprovalState::ApprovedOnce,
         })
         .await;
-    other.unmet(other.asks(other.id(), turn, None, "rm")).await;
+    let asker = Asker::Turn(turn);
+    other.unmet(other.asks(other.id(), asker, None, "rm")).await;
     // With the turn the question is over, and after it none is asked.
     scene.done(vec![ended(turn)]).await;
     let row = scene.store.approval(third).await.unwrap().unwrap();
@@ -131,7 +137,60 @@ pub async fn a_question_is_asked_by_a_turn_that_runs_and_settled_once(place: &dy
             .unwrap()
             .is_empty()
     );
-    scene.unmet(scene.asks(scene.id(), turn, None, "rm")).await;
+    scene.unmet(scene.asks(scene.id(), asker, None, "rm")).await;
+}
+
+pub async fn a_question_of_a_sub_agent_lives_as_long_as_it_runs(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    let own = scene.fresh_session();
+    let delegation = scene.id();
+    let begun = vec![
+        Change::StartLineage {
+            lineage: own.lineage,
+            session: own.session,
+            parent: Some(scene.current.session),
+            title: None,
+        },
+        Change::AddDelegation(NewDelegation {
+            id: delegation,
+            owner: scene.owner(),
+            session: own.session,
+            lineage: own.lineage,
+            task: "look".into(),
+            batch: None,
+        }),
+    ];
+    scene.done(begun).await;
+    let asker = Asker::Delegation(delegation);
+    let (first, second) = (scene.id(), scene.id());
+    for question in [first, second] {
+        scene
+            .done(vec![scene.asks(question, asker, Some("ann"), "rm -r x")])
+            .await;
+    }
+    let row = scene.store.approval(first).await.unwrap().unwrap();
+    assert_eq!((row.asker, row.lineage), (asker, scene.current.lineage));
+    scene
+        .settled(first, ApprovalState::ApprovedForSession)
+        .await;
+    assert!(
+        scene.approved(Some("ann"), "rm -r x").await,
+        "it stands for the owner's lineage"
+    );
+    let other = scene.neighbour("asks too").await;
+    other.unmet(other.asks(other.id(), asker, None, "rm")).await;
+    scene
+        .done(vec![Change::EndDelegation {
+            delegation,
+            state: DelegationState::Interrupted,
+            result: String::new(),
+        }])
+        .await;
+    let row = scene.store.approval(second).await.unwrap().unwrap();
+    assert!(row.state == ApprovalState::Expired && row.settled_at.is_some());
+    let row = scene.store.approval(first).await.unwrap().unwrap();
+    assert_eq!(row.state, ApprovalState::ApprovedForSession);
+    scene.unmet(scene.asks(scene.id(), asker, None, "rm")).await;
 }
 
 pub async fn an_approval_stands_for_its_person_lineage_and_exact_command(place: &dyn Place) {

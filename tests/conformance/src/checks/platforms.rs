@@ -69,12 +69,14 @@ pub async fn a_message_keeps_what_it_quotes_its_files_and_its_group(place: &dyn 
             media_type: Some("image/png".into()),
             bytes: Some(u64::from(u32::MAX) + 1),
             reference: "r1".into(),
+            first_came_with: None,
         },
         Attachment {
             name: None,
             media_type: None,
             bytes: None,
             reference: "r2".into(),
+            first_came_with: None,
         },
     ];
     inbound.together = Some(Together {

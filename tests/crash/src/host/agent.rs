@@ -8,10 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homing_domain::ids::{ProcessId, SessionId};
 use homing_ports::agent::{
-    AboutItem, Agent, AgentError, LogFrom, StartCall, Summary, ToolAnswer, ToolCall, ToolError,
-    Toolbox, TurnAbout, TurnAnswer, TurnRequest,
+    AboutItem, Agent, AgentError, LogFrom, StartCall, Summary, SummaryRequest, ToolAnswer,
+    ToolCall, ToolError, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
 };
-use homing_ports::store::{Context, Source};
+use homing_ports::store::Source;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -234,12 +234,8 @@ impl Agent for ScriptedAgent {
         }
     }
 
-    async fn summarize(
-        &self,
-        session: SessionId,
-        context: &Context,
-    ) -> Result<Summary, AgentError> {
-        let messages = context.messages.len();
+    async fn summarize(&self, request: SummaryRequest) -> Result<Summary, AgentError> {
+        let (messages, session) = (request.context.messages.len(), request.session);
         Ok(Summary::from(format!("{messages} messages of {session}")))
     }
 }

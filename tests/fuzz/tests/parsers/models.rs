@@ -101,7 +101,9 @@ fn holds(heard: &[Event], answer: &Answer) {
             Event::Text(piece) => text.push_str(piece),
             Event::Reasoning(piece) => reasoning.push_str(piece),
             Event::ToolCallStarted { .. } => calls += 1,
-            Event::Retrying { .. } | Event::Restarted => panic!("a reader does not ask"),
+            Event::Retrying { .. } | Event::Restarted | Event::BrokenOff { .. } => {
+                panic!("a reader does not ask")
+            }
         }
     }
     assert_eq!(text, answer.text);

@@ -35,6 +35,7 @@ pub async fn no_secret_is_in_a_log_an_error_or_a_debug_text(scene: &mut Scene<'_
         media_type: None,
         bytes: None,
         reference: "unknown".into(),
+        first_came_with: None,
     };
     let into = scene.path("unknown");
     for is_away in [false, true] {

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use homing_agent_shell::ShellAgent;
-use homing_domain::ids::SessionId;
 use homing_ports::agent::{
-    Agent, AgentError, Summary, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
+    Agent, AgentError, Summary, SummaryRequest, Toolbox, TurnAbout, TurnAnswer, TurnRequest,
 };
-use homing_ports::store::Context;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -97,11 +95,7 @@ impl Agent for Helper {
         Ok(TurnAnswer::from(said))
     }
 
-    async fn summarize(
-        &self,
-        session: SessionId,
-        context: &Context,
-    ) -> Result<Summary, AgentError> {
-        ShellAgent.summarize(session, context).await
+    async fn summarize(&self, request: SummaryRequest) -> Result<Summary, AgentError> {
+        ShellAgent.summarize(request).await
     }
 }
