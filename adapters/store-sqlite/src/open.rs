@@ -34,8 +34,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WRITER_CACHE_KIB: u32 = 2048;
 const READER_CACHE_KIB: u32 = 512;
 const READERS: u32 = 3;
-/// Prepared statements per connection. The writer's are whole commits of a few shapes each.
-const WRITER_STATEMENTS: usize = 48;
+/// Prepared statements per connection. The writer's are whole commits of a few shapes, each with and without the beginning of a transaction.
+const WRITER_STATEMENTS: usize = 64;
 const READER_STATEMENTS: usize = 32;
 /// The log is cut to this length after it has grown beyond it.
 const LOG_LIMIT: u32 = 16 * 1024 * 1024;

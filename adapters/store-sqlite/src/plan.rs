@@ -43,6 +43,8 @@ pub(crate) enum Expect {
     Found,
     /// It finds the conversation's row, or there is none.
     Conversation,
+    /// It finds this epoch, or another gateway has taken over.
+    Epoch(u64),
     Any,
     /// The change contradicts itself; nothing is asked of the database.
     Never,
@@ -77,6 +79,23 @@ impl Plan {
             self.step(Expect::Never, "", Vec::new());
         }
     }
+}
+
+/// Begins a transaction, unless another gateway has taken over: what comes behind it is in the same text, which saves a round trip to the connection.
+pub(crate) fn begin(epoch: u64) -> [Step; 2] {
+    let step = |sql, expect| Step {
+        sql,
+        values: Vec::new(),
+        expect,
+        change: 0,
+    };
+    [
+        step("BEGIN IMMEDIATE", Expect::Any),
+        step(
+            "SELECT coalesce(max(epoch), 0) FROM instances",
+            Expect::Epoch(epoch),
+        ),
+    ]
 }
 
 /// The statements of a commit, in order. The first takes the conversation's row, as every store must (house plan: lock the row first).

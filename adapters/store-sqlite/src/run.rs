@@ -6,13 +6,13 @@
 
 use futures_util::{StreamExt, TryStreamExt};
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Either, Executor};
+use sqlx::{AssertSqlSafe, Either, Executor, Row};
 
 use crate::plan::{Expect, Step};
 use crate::trouble::{Severity, severity};
 
 /// The most statements in one text. Longer plans go in pieces, so that a long list of changes does not fill the cache with shapes of its own.
-const TOGETHER: usize = 12;
+const TOGETHER: usize = 14;
 
 /// Why the steps did not all succeed.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(crate) enum Stopped {
         change: usize,
     },
     NoConversation,
+    /// Another gateway has taken over, with this epoch.
+    Fenced(u64),
     /// The schema refused a row.
     Refused {
         change: usize,
@@ -34,18 +36,19 @@ pub(crate) enum Stopped {
 /// Runs the steps in order and answers with the last row any of them returned.
 pub(crate) async fn run(
     connection: &mut SqliteConnection,
-    steps: Vec<Step>,
+    mut steps: Vec<Step>,
 ) -> Result<Option<SqliteRow>, Stopped> {
-    if let Some(step) = steps.iter().find(|step| step.expect == Expect::Never) {
-        return Err(Stopped::Unmet {
-            change: step.change,
-        });
-    }
+    // What contradicts itself stops it there, and is nothing to ask the database.
+    let never = steps.iter().position(|step| step.expect == Expect::Never);
+    let never = never.and_then(|at| steps.drain(at..).next());
     let mut last = None;
     let mut steps = steps.into_iter().peekable();
     while steps.peek().is_some() {
         let piece: Vec<Step> = steps.by_ref().take(TOGETHER).collect();
         last = run_piece(connection, piece).await?.or(last);
+    }
+    if let Some(Step { change, .. }) = never {
+        return Err(Stopped::Unmet { change });
     }
     Ok(last)
 }
@@ -93,6 +96,15 @@ async fn run_piece(
                     continue;
                 };
                 let stopped = match expect {
+                    Expect::Epoch(ours) => {
+                        // It is no job's answer.
+                        let now = last.take().map_or(Ok(0), |row| row.try_get::<i64, _>(0));
+                        match now.map(i64::unsigned_abs) {
+                            Ok(now) if now == ours => None,
+                            Ok(now) => Some(Stopped::Fenced(now)),
+                            Err(error) => Some(Stopped::Lost(error)),
+                        }
+                    }
                     Expect::One if done.rows_affected() != 1 => Some(Stopped::Unmet { change }),
                     Expect::Some if done.rows_affected() == 0 => Some(Stopped::Unmet { change }),
                     Expect::Found if !found => Some(Stopped::Unmet { change }),

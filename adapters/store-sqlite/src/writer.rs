@@ -191,11 +191,16 @@ impl Writer {
         batch: &[Waiting],
         how: Run,
     ) -> Result<Vec<StoreResult<Outcome>>, Undone> {
-        self.begin().await.map_err(Undone::All)?;
+        let mut opening = None;
+        match how {
+            // The first job's steps begin the transaction.
+            Run::Together => opening = Some(self.may_write().map_err(Undone::All)?),
+            Run::Apart => self.begin().await.map_err(Undone::All)?,
+        }
         let mut outcomes = Vec::with_capacity(batch.len());
         for (job, _) in batch {
             let outcome = match how {
-                Run::Together => match self.job(job).await {
+                Run::Together => match self.job(job, opening.take()).await {
                     Ok(outcome) => Ok(outcome),
                     // Alone in its transaction: nothing else is undone with it, and nothing it saw is uncommitted.
                     Err(Trouble::Only(outcome)) if batch.len() == 1 => {
@@ -208,6 +213,11 @@ impl Writer {
                     }
                     Err(Trouble::Lost(error)) => {
                         return Err(Undone::All(self.lost("writing", error).await));
+                    }
+                    Err(Trouble::Fenced(now)) => {
+                        self.rollback().await;
+                        let ours = self.shared.epoch.load(Ordering::Acquire);
+                        return Err(Undone::All(StoreError::Fenced { ours, now }));
                     }
                 },
                 Run::Apart => match self.job_behind_savepoint(job).await {
@@ -225,34 +235,40 @@ impl Writer {
 
     /// Begins a transaction and checks that no other gateway has taken over.
     async fn begin(&mut self) -> StoreResult<()> {
-        if let Some(reason) = self.shared.failed.get() {
-            return Err(StoreError::Unavailable(reason.clone()));
+        let ours = self.may_write()?;
+        match run(&mut self.connection, plan::begin(ours).into()).await {
+            Ok(_) => Ok(()),
+            Err(Stopped::Fenced(now)) => {
+                self.rollback().await;
+                Err(StoreError::Fenced { ours, now })
+            }
+            Err(Stopped::Lost(error) | Stopped::Refused { error, .. }) => {
+                Err(self.lost("beginning", error).await)
+            }
+            Err(Stopped::Unmet { .. } | Stopped::NoConversation) => Err(nothing_returned()),
         }
-        let ours = self.shared.epoch.load(Ordering::Acquire);
-        let begun = sqlx::query("BEGIN IMMEDIATE; SELECT coalesce(max(epoch), 0) FROM instances")
-            .fetch_all(&mut self.connection)
-            .await;
-        let now = match begun.and_then(|rows| {
-            rows.first()
-                .ok_or(sqlx::Error::RowNotFound)
-                .and_then(|row| row.try_get::<i64, _>(0))
-        }) {
-            Ok(now) => now.unsigned_abs(),
-            Err(error) => return Err(self.lost("beginning", error).await),
-        };
-        if now == ours {
-            return Ok(());
-        }
-        self.rollback().await;
-        Err(StoreError::Fenced { ours, now })
     }
 
-    async fn job(&mut self, job: &Job) -> Result<Outcome, Trouble> {
-        match run(&mut self.connection, job.steps()).await {
+    /// The epoch that it is written in, unless nothing can be written any more.
+    fn may_write(&self) -> StoreResult<u64> {
+        match self.shared.failed.get() {
+            Some(reason) => Err(StoreError::Unavailable(reason.clone())),
+            None => Ok(self.shared.epoch.load(Ordering::Acquire)),
+        }
+    }
+
+    /// `opening`: the transaction begins with it, in this epoch.
+    async fn job(&mut self, job: &Job, opening: Option<u64>) -> Result<Outcome, Trouble> {
+        let mut steps = job.steps();
+        if let Some(epoch) = opening {
+            steps.splice(0..0, plan::begin(epoch));
+        }
+        match run(&mut self.connection, steps).await {
             Ok(row) => job
                 .outcome(row.as_ref())
                 .map_err(|error| Trouble::Only(Err(error))),
             Err(Stopped::Lost(error)) => Err(Trouble::Lost(error)),
+            Err(Stopped::Fenced(now)) => Err(Trouble::Fenced(now)),
             Err(stopped) => Err(Trouble::Only(job.stopped(stopped))),
         }
     }
@@ -262,13 +278,15 @@ impl Writer {
         job: &Job,
     ) -> Result<StoreResult<Outcome>, sqlx::Error> {
         self.connection.execute("SAVEPOINT job").await?;
-        let outcome = match self.job(job).await {
+        let outcome = match self.job(job, None).await {
             Ok(outcome) => Ok(outcome),
             Err(Trouble::Only(outcome)) => {
                 self.connection.execute("ROLLBACK TO job").await?;
                 outcome
             }
             Err(Trouble::Lost(error)) => return Err(error),
+            // Seen where the transaction began, and nothing in it takes over.
+            Err(Trouble::Fenced(_)) => return Err(sqlx::Error::RowNotFound),
         };
         self.connection.execute("RELEASE job").await?;
         Ok(outcome)
@@ -383,6 +401,8 @@ enum Trouble {
     /// This job alone ends so.
     Only(StoreResult<Outcome>),
     Lost(sqlx::Error),
+    /// Another gateway has taken over, with this epoch.
+    Fenced(u64),
 }
 
 impl Job {
@@ -472,7 +492,9 @@ impl Job {
             (_, Stopped::Refused { error, .. } | Stopped::Lost(error)) => {
                 Err(unavailable("writing", &error))
             }
-            (_, Stopped::Unmet { .. } | Stopped::NoConversation) => Err(nothing_returned()),
+            (_, Stopped::Unmet { .. } | Stopped::NoConversation | Stopped::Fenced(_)) => {
+                Err(nothing_returned())
+            }
         }
     }
 }
