@@ -1,10 +1,11 @@
 //! Long polling: fetch a batch, commit it, and only then ask for the next, which confirms it.
 //!
-//! **Invariant:** an offset is sent, and written down, only after everything below it is committed. Nothing but a revoked token ends the loop.
+//! **Invariant:** an offset is sent, and written down, only after everything below it is committed. Messages of one place are committed in their order. Nothing but a revoked token ends the loop.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use teloxide_core::payloads::DeleteWebhook;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use crate::api::Failure;
 use crate::intake::Intake;
 use crate::outcome;
-use crate::reading::KINDS;
+use crate::place::Place;
+use crate::reading::{self, KINDS, News};
 use crate::telegram::{ServeError, Shared};
 
 /// Whether the gateway knows that this account can send.
@@ -116,18 +118,17 @@ async fn fetch(shared: &Shared, line: Line) -> Result<Vec<Value>, Failure> {
     }
 }
 
-/// Returns once all are committed, in their order.
+/// Returns once all are committed: of each place in their order.
 async fn take_in(shared: &Shared, intake: &Intake, mut updates: Vec<Value>) {
     updates.sort_by_key(|update| update["update_id"].as_i64());
     intake.look_ahead(&updates);
-    let pace = &shared.settings.pace;
-    let mut backoff = Backoff::new(pace.first_wait, pace.longest_wait);
-    for update in &updates {
-        while let Err(error) = intake.take(update).await {
-            tracing::warn!(account = %shared.settings.account, %error, "Telegram keeps it until then");
-            backoff.wait(None).await;
-        }
-        backoff.reset();
+    let places = updates.iter().map(place_of_message);
+    for lanes in steps(updates.iter().zip(places)) {
+        // Together, so that the store can commit them together.
+        let lanes = lanes
+            .iter()
+            .map(|lane| take_one_by_one(shared, intake, lane));
+        join_all(lanes).await;
     }
     let newest = updates
         .iter()
@@ -136,6 +137,47 @@ async fn take_in(shared: &Shared, intake: &Intake, mut updates: Vec<Value>) {
     if let Some(newest) = newest {
         shared.confirm(newest.saturating_add(1)).await;
     }
+}
+
+fn place_of_message(update: &Value) -> Option<Place> {
+    match reading::read(update) {
+        News::Written(message) => Some(message.place),
+        _ => None,
+    }
+}
+
+async fn take_one_by_one(shared: &Shared, intake: &Intake, updates: &[&Value]) {
+    let pace = &shared.settings.pace;
+    let mut backoff = Backoff::new(pace.first_wait, pace.longest_wait);
+    for update in updates {
+        while let Err(error) = intake.take(update).await {
+            tracing::warn!(account = %shared.settings.account, %error, "Telegram keeps it until then");
+            backoff.wait(None).await;
+        }
+        backoff.reset();
+    }
+}
+
+/// What is taken at the same time, step by step: messages, a lane for each place. What is no message, such as an edit or a group that moves, is a step of
+/// its own: it may be about anything before it. Pure.
+fn steps<T, P: PartialEq>(updates: impl Iterator<Item = (T, Option<P>)>) -> Vec<Vec<Vec<T>>> {
+    let mut steps: Vec<Vec<(Option<P>, Vec<T>)>> = Vec::new();
+    for (update, place) in updates {
+        let last = steps.last_mut().filter(|last| {
+            let is_of_messages = |(place, _): &(Option<P>, Vec<T>)| place.is_some();
+            place.is_some() && last.iter().all(is_of_messages)
+        });
+        let Some(lanes) = last else {
+            steps.push(vec![(place, vec![update])]);
+            continue;
+        };
+        match lanes.iter_mut().find(|(theirs, _)| *theirs == place) {
+            Some((_, lane)) => lane.push(update),
+            None => lanes.push((place, vec![update])),
+        }
+    }
+    let lanes = |step: Vec<(Option<P>, Vec<T>)>| step.into_iter().map(|(_, lane)| lane).collect();
+    steps.into_iter().map(lanes).collect()
 }
 
 /// Doubles from the first wait to the longest; a little less by chance, so that two programs do not keep step.
@@ -172,4 +214,33 @@ fn jitter() -> f64 {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new().hash_one(0_u8);
     0.75 + 0.25 * (random as f64 / u64::MAX as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_do_not_wait_for_each_other_and_what_is_no_message_waits_for_all() {
+        let updates = [
+            (1, Some('a')),
+            (2, Some('b')),
+            (3, Some('a')),
+            (4, None),
+            (5, None),
+            (6, Some('b')),
+            (7, Some('b')),
+            (8, Some('c')),
+        ];
+        assert_eq!(
+            steps(updates.into_iter()),
+            [
+                vec![vec![1, 3], vec![2]],
+                vec![vec![4]],
+                vec![vec![5]],
+                vec![vec![6, 7], vec![8]],
+            ]
+        );
+        assert!(steps(std::iter::empty::<(u8, Option<char>)>()).is_empty());
+    }
 }

@@ -82,6 +82,15 @@ async fn a_turn_that_fails_or_is_cancelled_after_an_answer_has_used_it() {
     assert_eq!(scripted.stage.used().requests, 1);
 }
 
+/// Of which a summary is made in pieces.
+fn with_a_history(scripted: &Scripted) {
+    let words = "one two three ".repeat(200);
+    for _ in 0..40 {
+        scripted.stage.tools.add(Role::Person, &words);
+        scripted.stage.tools.add(Role::Agent, "fine");
+    }
+}
+
 #[tokio::test]
 async fn a_summary_that_fails_has_used_what_its_pieces_took() {
     let scripted = Scripted::with(|settings| {
@@ -91,11 +100,7 @@ async fn a_summary_that_fails_has_used_what_its_pieces_took() {
     })
     .await
     .unwrap();
-    let words = "one two three ".repeat(200);
-    for _ in 0..40 {
-        scripted.stage.tools.add(Role::Person, &words);
-        scripted.stage.tools.add(Role::Agent, "fine");
-    }
+    with_a_history(&scripted);
     scripted.server.then(Answer::text("a piece"));
     scripted.server.then(broken("another", 50, 1));
     assert!(scripted.stage.summarize().await.is_err());
@@ -112,11 +117,7 @@ async fn a_summary_is_the_chosen_models_and_fits_its_window() {
     })
     .await
     .unwrap();
-    let words = "one two three ".repeat(200);
-    for _ in 0..40 {
-        scripted.stage.tools.add(Role::Person, &words);
-        scripted.stage.tools.add(Role::Agent, "fine");
-    }
+    with_a_history(&scripted);
     scripted.stage.model = Some("small".into());
     // It holds less than the profile's own; who learns that are the turns.
     let refusal = "This model's maximum context length is 8192 tokens.";

@@ -13,6 +13,7 @@ mod check;
 mod ready;
 mod render;
 mod server;
+mod serving;
 
 pub use answer::{Answer, Call, Dialect, Step};
 pub use ready::ReadyServer;

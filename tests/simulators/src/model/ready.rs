@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,19 +13,17 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use axum::serve::ListenerExt as _;
 use futures_util::stream;
-use tokio::net::TcpListener;
 
 use super::answer::{Answer, Step};
 use super::render::{Asked, render};
+use super::serving::Serving;
 
 /// A running server. Dropping it ends it.
 #[derive(Debug)]
 pub struct ReadyServer {
     shared: Arc<Shared>,
-    address: SocketAddr,
-    serving: tokio::task::JoinHandle<()>,
+    serving: Serving,
 }
 
 type Choose = dyn Fn(&[u8]) -> usize + Send + Sync;
@@ -49,8 +46,6 @@ impl ReadyServer {
         answers: &[Answer],
         choose: impl Fn(&[u8]) -> usize + Send + Sync + 'static,
     ) -> io::Result<ReadyServer> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             answers: answers.iter().map(pieces).collect(),
             choose: Box::new(choose),
@@ -60,36 +55,20 @@ impl ReadyServer {
             .route("/v1/chat/completions", post(chat))
             .layer(DefaultBodyLimit::disable())
             .with_state(Arc::clone(&shared));
-        // Without this, small packets wait for the peer's delayed acknowledgement.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        let serving = tokio::spawn(async move {
-            if let Err(error) = axum::serve(listener, router).await {
-                tracing::error!(%error, "the simulated model server stopped");
-            }
-        });
         Ok(ReadyServer {
             shared,
-            address,
-            serving,
+            serving: Serving::start(router).await?,
         })
     }
 
     /// What a client has as its `base_url`.
     pub fn url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        self.serving.url()
     }
 
     /// Requests so far.
     pub fn asked(&self) -> u64 {
         self.shared.asked.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for ReadyServer {
-    fn drop(&mut self) {
-        self.serving.abort();
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,23 +12,21 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::answer::{Answer, Step};
 use super::check::check;
 use super::render::{Asked, render};
+use super::serving::Serving;
 
 /// A running model server. Dropping it ends it.
 #[derive(Debug)]
 pub struct ModelServer {
     shared: Arc<Shared>,
-    address: SocketAddr,
-    serving: tokio::task::JoinHandle<()>,
+    serving: Serving,
 }
 
 /// A request, as it came.
@@ -61,33 +58,21 @@ impl Recorded {
 impl ModelServer {
     /// Listens on a free port of the loopback interface.
     pub async fn start() -> io::Result<ModelServer> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
         let shared = Arc::new(Shared::default());
         let router = Router::new()
             .route("/v1/chat/completions", post(chat))
             .route("/v1/models", get(models))
             .layer(DefaultBodyLimit::disable())
             .with_state(Arc::clone(&shared));
-        // Without this, small packets wait for the peer's delayed acknowledgement.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        let serving = tokio::spawn(async move {
-            if let Err(error) = axum::serve(listener, router).await {
-                tracing::error!(%error, "the simulated model server stopped");
-            }
-        });
         Ok(ModelServer {
             shared,
-            address,
-            serving,
+            serving: Serving::start(router).await?,
         })
     }
 
     /// What a client has as its `base_url`.
     pub fn url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        self.serving.url()
     }
 
     /// The next answer after those that wait already.
@@ -148,12 +133,6 @@ impl ModelServer {
     /// Changes with every request and every client that left.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
-    }
-}
-
-impl Drop for ModelServer {
-    fn drop(&mut self) {
-        self.serving.abort();
     }
 }
 
