@@ -172,11 +172,12 @@ function block(item) {
 }
 
 function empty() {
+  const shell = document.body.dataset.shell === "true";
+  const first = shell ? ["Try ", element("code", {}, "!bg sleep 5; echo done")] : ["Ask for something to be run in the background"];
   return element(
     "li",
     { class: "empty" },
     element("p", {}, "Nothing has been said here yet."),
-    element("p", {}, "Try ", element("code", {}, "!bg sleep 5; echo done"), ", open a second thread, and do the same there. Then ", element("code", {}, "/new"),
-      " in one of them, and see which result comes home."),
+    element("p", {}, ...first, ", open a second thread, and do the same there. Then ", element("code", {}, "/new"), " in one of them, and see which result comes home."),
   );
 }

@@ -9,7 +9,7 @@ export function render(processes, delegations, notifications) {
   const card = (make) => (one) => (one.nothing ? element("li", { class: "nothing" }, one.nothing) : make(one));
   show(
     by("processes"),
-    processes.length ? processes : nothing("no-processes", "Nothing runs here. Start something with !bg and a command."),
+    processes.length ? processes : nothing("no-processes", `Nothing runs here. ${document.body.dataset.shell === "true" ? "Start something with !bg and a command." : "Ask for something to be run in the background."}`),
     (one) => one.id,
     card(process),
   );

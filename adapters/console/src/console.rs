@@ -35,12 +35,15 @@ const PARTIALS_BACKLOG: usize = 64;
 pub struct ConsoleSettings {
     /// The agent identity that new conversations belong to.
     pub profile: String,
+    /// The agent runs what is written behind a `!`: the page says so.
+    pub shell: bool,
 }
 
 impl Default for ConsoleSettings {
     fn default() -> Self {
         Self {
             profile: "main".to_owned(),
+            shell: true,
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::login::Redeemed;
 struct Home<'a> {
     profile: &'a str,
     text_limit: usize,
+    shell: bool,
 }
 
 /// A page that only says something.
@@ -37,6 +38,7 @@ pub(crate) async fn home(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
             &Home {
                 profile: &app.settings.profile,
                 text_limit: homing_ports::inbox::INBOUND_TEXT_LIMIT,
+                shell: app.settings.shell,
             },
         );
     }

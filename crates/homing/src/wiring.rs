@@ -60,6 +60,7 @@ pub async fn wire(config: &Config, folder: &Path, control: ControlAccess) -> any
     let console = Console::new(
         ConsoleSettings {
             profile: PROFILE.into(),
+            shell: config.agent.kind == homing_config::AgentKind::Shell,
         },
         clock.clone(),
         ids.clone(),

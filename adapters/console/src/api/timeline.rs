@@ -88,16 +88,39 @@ pub(super) fn merge(
         .collect();
     let unread = |row: &&InboundRow| row.turn.is_none_or(|turn| !read.contains(&turn));
 
-    let mut items: Vec<Item> = history
-        .iter()
-        .filter(|row| !told(row) && !silent(row))
-        .map(|row| turns.said(row))
-        .collect();
+    let mut said_in: HashMap<TurnId, Vec<&str>> = HashMap::new();
+    let mut items: Vec<Item> = Vec::with_capacity(history.len() + beside.len());
+    for row in history.iter().filter(|row| !told(row) && !silent(row)) {
+        let before = match (row.role, row.turn) {
+            (Role::Agent, Some(turn)) => said_in.entry(turn).or_default(),
+            _ => &mut Vec::new(),
+        };
+        let text = beyond(row, before);
+        before.push(&row.text);
+        items.push(turns.said(row, text));
+    }
     items.extend(beside.iter().map(|row| left(row)));
     // Stable, and ids grow with time: rows of one moment stay in the order they were made.
     items.sort_by_key(|item| item.at);
     items.extend(waiting.iter().filter(unread).map(waits));
     items.split_off(items.len().saturating_sub(limit))
+}
+
+/// What an answer says beyond what its turn had said before it: people elsewhere read the answer as one message, here each part stands where it was said.
+fn beyond<'a>(row: &'a MessageRow, before: &[&str]) -> &'a str {
+    let mut rest = row.text.as_str();
+    for said in before {
+        match rest.trim_start().strip_prefix(said.trim()) {
+            Some(after) => rest = after,
+            // An answer of its own.
+            None => return &row.text,
+        }
+    }
+    match rest.trim() {
+        "" => &row.text,
+        _ if before.is_empty() => rest,
+        _ => rest.trim_start(),
+    }
 }
 
 /// A long reply leaves in parts, so its outbox rows may be pieces of what stands in the history.
@@ -137,7 +160,7 @@ impl<'a> Turns<'a> {
         Turns { background, sent }
     }
 
-    fn said(&self, row: &MessageRow) -> Item {
+    fn said(&self, row: &MessageRow, text: &str) -> Item {
         let agent = row.role == Role::Agent;
         let sent = row
             .turn
@@ -152,7 +175,7 @@ impl<'a> Turns<'a> {
                 Role::Tool => ItemKind::Tool,
                 Role::System => ItemKind::Reply,
             },
-            text: row.text.clone(),
+            text: text.to_owned(),
             at: row.at.millis(),
             author: row.author.clone(),
             session: Some(row.session.to_string()),
@@ -396,6 +419,47 @@ mod tests {
             Some("dead")
         );
         assert_eq!(items[2].delivery, None);
+    }
+
+    #[test]
+    fn an_answer_does_not_repeat_what_its_turn_said_before_a_tool() {
+        let history = [
+            said(10, Role::Agent, Some(1), "I look at it."),
+            said(11, Role::Tool, Some(1), "exit code 0"),
+            said(12, Role::Agent, Some(1), " And at the log."),
+            said(
+                13,
+                Role::Agent,
+                Some(1),
+                "I look at it.\n\nAnd at the log.\n\n  It is built.",
+            ),
+            said(
+                14,
+                Role::Agent,
+                Some(2),
+                "I look at it. It is another turn.",
+            ),
+            said(15, Role::Agent, Some(3), "One."),
+            said(16, Role::Agent, Some(3), "Something else."),
+            said(17, Role::Agent, Some(4), "The same."),
+            said(18, Role::Agent, Some(4), "The same."),
+        ];
+        let items = merge(&history, &[], &[], 100);
+        let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "I look at it.",
+                "exit code 0",
+                " And at the log.",
+                "It is built.",
+                "I look at it. It is another turn.",
+                "One.",
+                "Something else.",
+                "The same.",
+                "The same.",
+            ]
+        );
     }
 
     #[test]
