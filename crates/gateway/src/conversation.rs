@@ -338,13 +338,18 @@ impl Conversation {
             self.read_again().await?;
         }
         match wake {
-            Some(Wake::Inbound) => self.read_messages().await?,
+            Some(Wake::Inbound) => {
+                // One that could not begin when its message was read: the store did not answer.
+                self.start_waiting_compression().await?;
+                self.read_messages().await?;
+            }
             Some(Wake::Notifications) => {
                 self.forget_questions();
                 self.judge().await?;
             }
             Some(Wake::LookAgain) => {
                 self.expire_questions().await?;
+                self.start_waiting_compression().await?;
                 self.read_messages().await?;
                 self.judge().await?;
                 self.send_next().await?;

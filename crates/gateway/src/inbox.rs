@@ -28,7 +28,10 @@ impl GatewayInbox {
         self.0.mailboxes.wake(&self.0, conversation, wake);
     }
 
-    async fn store(&self, inbound: Inbound) -> Result<Accepted, AcceptError> {
+    async fn store(&self, mut inbound: Inbound) -> Result<Accepted, AcceptError> {
+        let _stays = self.0.moves.stand_still().await;
+        // It may have been written before the place moved.
+        inbound.origin = self.0.moves.follow(inbound.origin);
         let key = inbound.origin.key(self.0.settings.keys);
         crash::point("accept-before-commit");
         let accepted = self.0.store.accept(inbound, key, self.0.now()).await?;
@@ -50,7 +53,7 @@ impl GatewayInbox {
 
 #[async_trait]
 impl Inbox for GatewayInbox {
-    async fn accept(&self, mut inbound: Inbound) -> Result<Accepted, AcceptError> {
+    async fn accept(&self, inbound: Inbound) -> Result<Accepted, AcceptError> {
         if self.0.closing.is_cancelled() {
             return Err(AcceptError::Stopping);
         }
@@ -63,8 +66,6 @@ impl Inbox for GatewayInbox {
         if self.0.directory.platform(&account).is_none() {
             return Err(AcceptError::UnknownAccount(account));
         }
-        // It may have been written before the place moved.
-        inbound.origin = self.0.moves.follow(inbound.origin);
         let inbox = GatewayInbox(self.0.clone());
         // The caller may go away in the middle, such as a browser: what is stored is read all the same.
         let storing = tokio::spawn(async move { inbox.store(inbound).await });

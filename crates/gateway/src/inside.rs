@@ -58,8 +58,12 @@ impl Inside {
         from: &str,
         to: &str,
     ) -> Result<u64, StoreError> {
-        let moved = self.store.move_chat(account, from, to).await?;
-        self.moves.add(account, from, to);
+        let moved = {
+            let _nobody_stores = self.moves.begin().await;
+            let moved = self.store.move_chat(account, from, to).await?;
+            self.moves.add(account, from, to);
+            moved
+        };
         tracing::info!(account = %account, from, to, conversations = moved.len(), "a chat has moved");
         for conversation in &moved {
             self.mailboxes.wake(self, *conversation, Wake::Moved);

@@ -7,12 +7,18 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use homing_domain::origin::{AccountName, Origin};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A chat that moved more often in a gateway's life is not followed further; the platform says where it is now.
 const STEPS: usize = 8;
 
 #[derive(Debug, Default)]
-pub(crate) struct Moves(Mutex<Vec<Moved>>);
+pub(crate) struct Moves {
+    known: Mutex<Vec<Moved>>,
+    /// Held for writing from before the store changes its routes until the move is known here. Who stores by a place holds it for reading: else a
+    /// message could be stored by the old name of a place that has just got a new one, as a conversation of its own. Chats move once in a life.
+    gate: RwLock<()>,
+}
 
 #[derive(Debug)]
 struct Moved {
@@ -24,7 +30,17 @@ struct Moved {
 impl Moves {
     fn lock(&self) -> MutexGuard<'_, Vec<Moved>> {
         // Whole after every operation.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing moves for as long as this is held.
+    pub async fn stand_still(&self) -> RwLockReadGuard<'_, ()> {
+        self.gate.read().await
+    }
+
+    /// A move begins, once nobody stores by a place that it may concern.
+    pub async fn begin(&self) -> RwLockWriteGuard<'_, ()> {
+        self.gate.write().await
     }
 
     pub fn add(&self, account: &AccountName, from: &str, to: &str) {

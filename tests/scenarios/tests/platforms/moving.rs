@@ -25,6 +25,8 @@ async fn what_a_platform_says_has_moved_goes_to_the_new_place_in_order() {
     let asked = stage.asked().await;
     moved(&stage);
     asked.say("first");
+    // On its way, so that what commands answer stands behind it: they are carried out at once.
+    stage.sent("first").await;
     stage.write(HERE, "/help").await;
     stage.write(HERE, "/whoami").await;
     stage.sent("agent:main:stand").await;

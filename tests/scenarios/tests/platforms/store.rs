@@ -22,6 +22,7 @@ pub struct Work {
 pub struct Fragile {
     inner: SqliteStore,
     failing: AtomicU32,
+    failing_turns: AtomicU32,
     questions: AtomicU64,
     commits: AtomicU64,
 }
@@ -31,6 +32,7 @@ impl Fragile {
         Self {
             inner,
             failing: AtomicU32::new(0),
+            failing_turns: AtomicU32::new(0),
             questions: AtomicU64::new(0),
             commits: AtomicU64::new(0),
         }
@@ -39,6 +41,11 @@ impl Fragile {
     /// So many commits that put something into the outbox are not answered.
     pub fn fail_enqueueing(&self, times: u32) {
         self.failing.store(times, Ordering::Release);
+    }
+
+    /// So many commits that begin a turn are not answered.
+    pub fn fail_beginning(&self, times: u32) {
+        self.failing_turns.store(times, Ordering::Release);
     }
 
     /// So far: what was asked, and what was written.
@@ -111,16 +118,21 @@ impl Store for Fragile {
     }
     async fn commit(&self, commit: Commit) -> StoreResult<Committed> {
         let enqueues = |change: &Change| matches!(change, Change::Enqueue(_));
-        let fewer = |left: u32| left.checked_sub(1);
-        if commit.changes.iter().any(enqueues)
-            && self
-                .failing
-                .fetch_update(Ordering::AcqRel, Ordering::Acquire, fewer)
-                .is_ok()
+        let begins = |change: &Change| matches!(change, Change::StartTurn { .. });
+        let changes = &commit.changes;
+        if changes.iter().any(enqueues) && is_next(&self.failing)
+            || changes.iter().any(begins) && is_next(&self.failing_turns)
         {
             return Err(StoreError::Unavailable("it fails on purpose".into()));
         }
         self.commits.fetch_add(1, Ordering::AcqRel);
         self.inner.commit(commit).await
     }
+}
+
+/// One fewer is left, if any was.
+fn is_next(left: &AtomicU32) -> bool {
+    let fewer = |left: u32| left.checked_sub(1);
+    left.fetch_update(Ordering::AcqRel, Ordering::Acquire, fewer)
+        .is_ok()
 }

@@ -3,7 +3,7 @@
 use futures_util::FutureExt as _;
 use homing_ports::agent::{StartCall, ToolAnswer, ToolCall};
 
-use super::stage::{HERE, Stage};
+use super::stage::{HERE, Stage, sends};
 use super::store::Work;
 
 async fn says(stage: &mut Stage, text: &str) {
@@ -84,4 +84,19 @@ async fn what_comes_while_a_turn_runs_is_found_when_it_is_over() {
     assert!(format!("{:?}", told.request.about).contains("built"));
     told.say("it is built");
     stage.sent("it is built").await;
+}
+
+// The step that begins it is tried again, and so is what it was for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compression_that_could_not_begin_begins_when_the_store_answers() {
+    let mut stage = Stage::set().await;
+    says(&mut stage, "hello").await;
+    stage.store.fail_beginning(1);
+    stage.write(HERE, "/compress").await;
+    stage
+        .pass_until("the compression", |events| {
+            let mut sent = sends(events).into_iter();
+            sent.find(|sent| sent.text.starts_with("Compressed"))
+        })
+        .await;
 }
