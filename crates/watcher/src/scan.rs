@@ -153,12 +153,13 @@ impl Watcher {
         }
     }
 
-    /// The rest of the output, its last line without an end included. Stores nothing: the caller's commit does.
+    /// The rest of the output, its last line without an end included. Stores nothing: the caller's commit does, or it is read once more. So nothing
+    /// is remembered of it either: a scan in between would take the last line for told.
     pub(crate) async fn scan_to_end(
         &self,
         process: ProcessId,
         live: &Live,
-        watching: &mut Watching,
+        watching: &Watching,
     ) -> Result<AtTheEnd, ProcessError> {
         let watched = watching.watched.clone();
         if live.patterns.is_none() {
@@ -173,7 +174,6 @@ impl Watcher {
         let mut found = self.read_matches(process, live, &mut lines).await?;
         lines.finish(|line| found.see(live.patterns.as_ref(), line));
         live.has_read_to(lines.fed());
-        watching.lines = lines;
         let mut kept = watched.lines;
         kept.extend(found.lines);
         kept.truncate(LINES_KEPT);

@@ -51,6 +51,7 @@ impl Stage {
             wakes: Mutex::new(Some(hears)),
             next_looks: Mutex::default(),
             looks: looked,
+            written: Vec::new(),
             refusals: Mutex::new(refusals),
             kills: killed,
         });

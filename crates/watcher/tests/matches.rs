@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "shared with other tests, which need more of it")]
 mod doubles;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use homing_ports::IdSource;
 use homing_ports::processes::{ExitRecord, Fate, ProcessWake};
 use homing_ports::store::{Change, ProcessKind, ProcessRow, Watched};
 use homing_watcher::{Limits, Watcher, WatcherParts};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 const PROCESS: ProcessId = ProcessId::from_number(1);
 
@@ -89,59 +90,115 @@ async fn bounded<T>(signal: impl Future<Output = T>) -> T {
         .unwrap_or_else(|_| panic!("what was waited for never came"))
 }
 
+/// A watcher of that process.
+struct Stage {
+    watcher: Watcher,
+    store: Arc<Notebook>,
+    wakes: mpsc::UnboundedSender<ProcessWake>,
+    looks: mpsc::UnboundedReceiver<ProcessId>,
+}
+
+impl Stage {
+    fn with(store: Notebook, written: &str, looks: impl IntoIterator<Item = Seen>) -> Stage {
+        let (wakes, hears) = mpsc::unbounded_channel();
+        let (looked, looked_at) = mpsc::unbounded_channel();
+        let (kills, _killed) = mpsc::unbounded_channel();
+        let store = Arc::new(store);
+        let next_looks = BTreeMap::from([(PROCESS, looks.into_iter().collect())]);
+        let processes = Arc::new(Obedient {
+            wakes: Mutex::new(Some(hears)),
+            next_looks: Mutex::new(next_looks),
+            looks: looked,
+            written: written.into(),
+            refusals: Mutex::new(0),
+            kills,
+        });
+        let clock = Arc::new(Hurried::default());
+        let watcher = Watcher::start(WatcherParts {
+            store: store.clone(),
+            processes,
+            clock: clock.clone(),
+            ids: IdSource::new(clock),
+            wake: Arc::new(|_| {}),
+            retry: (Duration::from_millis(250), Duration::from_secs(1)),
+            wrote: Arc::new(|_| {}),
+            limits: Limits::default(),
+            not_stopped: Arc::new(|_, _, _| {}),
+        });
+        Stage {
+            watcher,
+            store,
+            wakes,
+            looks: looked_at,
+        }
+    }
+
+    async fn committed(&self, is_it: impl Fn(&Change) -> bool) {
+        while !self.store.committed.lock().unwrap().iter().any(&is_it) {
+            bounded(self.store.changed.notified()).await;
+        }
+    }
+
+    /// What was told, oldest first.
+    fn told(&self) -> Vec<String> {
+        let committed = self.store.committed.lock().unwrap();
+        let told = committed.iter().filter_map(|change| match change {
+            Change::AddNotification { content, .. } => Some(content.clone()),
+            _ => None,
+        });
+        told.collect()
+    }
+}
+
+fn is_end(change: &Change) -> bool {
+    matches!(change, Change::ProcessEnded { .. })
+}
+
 // OWN-84. The timer comes while the end is being recorded.
 #[tokio::test]
 async fn a_match_is_not_told_beside_the_end_that_tells_it() {
-    let (wakes, hears) = mpsc::unbounded_channel();
-    let (looks, _looked) = mpsc::unbounded_channel();
-    let (kills, _killed) = mpsc::unbounded_channel();
-    let store = Arc::new(Notebook {
+    let store = Notebook {
         live: vec![watched()],
         held_up: Some(HeldUp::default()),
         ..Notebook::default()
-    });
-    let processes = Arc::new(Obedient {
-        wakes: Mutex::new(Some(hears)),
-        next_looks: Mutex::default(),
-        looks,
-        refusals: Mutex::new(0),
-        kills,
-    });
-    processes
-        .next_looks
-        .lock()
-        .unwrap()
-        .insert(PROCESS, [exit()].into());
-    let clock = Arc::new(Hurried::default());
-    let watcher = Watcher::start(WatcherParts {
-        store: store.clone(),
-        processes,
-        clock: clock.clone(),
-        ids: IdSource::new(clock),
-        wake: Arc::new(|_| {}),
-        retry: (Duration::from_millis(250), Duration::from_secs(1)),
-        wrote: Arc::new(|_| {}),
-        limits: Limits::default(),
-        not_stopped: Arc::new(|_, _, _| {}),
-    });
-    let held_up = store.held_up.as_ref().unwrap();
-    wakes.send(ProcessWake::Ended(PROCESS)).unwrap();
-    watcher.recover().await.unwrap();
+    };
+    let stage = Stage::with(store, "", [exit()]);
+    let held_up = stage.store.held_up.as_ref().unwrap();
+    stage.wakes.send(ProcessWake::Ended(PROCESS)).unwrap();
+    stage.watcher.recover().await.unwrap();
     bounded(held_up.asked.notified()).await;
     meanwhile().await;
     held_up.go_on.notify_one();
-    let is_end = |change: &Change| matches!(change, Change::ProcessEnded { .. });
-    while !store.committed.lock().unwrap().iter().any(is_end) {
-        bounded(store.changed.notified()).await;
-    }
+    stage.committed(is_end).await;
     meanwhile().await;
-    let committed = store.committed.lock().unwrap();
-    let told: Vec<&str> = committed
-        .iter()
-        .filter_map(|change| match change {
-            Change::AddNotification { content, .. } => Some(content.as_str()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(told, ["warning 1\nwarning 2"]);
+    assert_eq!(stage.told(), ["warning 1\nwarning 2"]);
+}
+
+// OWN-84. The end has to be recorded twice, and its output is read by the timer in between.
+#[tokio::test]
+async fn a_match_in_a_last_line_without_an_end_is_told_however_often_the_end_is_recorded() {
+    let store = Notebook {
+        live: vec![watched()],
+        refused_ends: Mutex::new(1),
+        ..Notebook::default()
+    };
+    let release = Arc::new(Notify::new());
+    let again = Seen {
+        held_until: Some(release.clone()),
+        ..exit()
+    };
+    let written = "warning 1\nwarning 2\nwarning 3";
+    let mut stage = Stage::with(store, written, [exit(), again]);
+    stage.wakes.send(ProcessWake::Ended(PROCESS)).unwrap();
+    stage.watcher.recover().await.unwrap();
+    for _ in 0..2 {
+        bounded(stage.looks.recv()).await;
+    }
+    stage.wakes.send(ProcessWake::Output(PROCESS)).unwrap();
+    stage
+        .committed(|change| matches!(change, Change::Watched { .. }))
+        .await;
+    release.notify_one();
+    stage.committed(is_end).await;
+    assert_eq!(stage.told(), ["warning 1\nwarning 2", "warning 3"]);
 }

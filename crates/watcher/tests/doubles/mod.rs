@@ -24,6 +24,8 @@ pub struct Notebook {
     pub changed: Notify,
     /// What an answer about a process's notifications waits for, after it has been asked.
     pub held_up: Option<HeldUp>,
+    /// How many ends of processes are not stored.
+    pub refused_ends: Mutex<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +65,14 @@ impl Store for Notebook {
         Err(unasked())
     }
     async fn commit(&self, commit: Commit) -> StoreResult<Committed> {
+        let is_end = |change: &Change| matches!(change, Change::ProcessEnded { .. });
+        if commit.changes.iter().any(is_end) {
+            let mut refused = self.refused_ends.lock().unwrap();
+            if *refused > 0 {
+                *refused -= 1;
+                return Err(StoreError::Unavailable("on purpose".into()));
+            }
+        }
         self.committed.lock().unwrap().extend(commit.changes);
         self.changed.notify_one();
         Ok(Committed::Done)
@@ -159,6 +169,8 @@ pub struct Obedient {
     pub next_looks: Mutex<BTreeMap<ProcessId, VecDeque<Seen>>>,
     /// Each process that was looked at, when the look began.
     pub looks: mpsc::UnboundedSender<ProcessId>,
+    /// What every process has written.
+    pub written: Vec<u8>,
     /// How many kills the supervisors do not take.
     pub refusals: Mutex<u32>,
     /// Each kill, and whether it was taken.
@@ -201,8 +213,13 @@ impl Processes for Obedient {
     async fn adopt(&self, _: ProcessId) -> Result<Fate, ProcessError> {
         Ok(running())
     }
-    async fn output(&self, _: ProcessId, _: u64, _: usize) -> Result<OutputChunk, ProcessError> {
-        Ok(OutputChunk::default())
+    async fn output(&self, _: ProcessId, from: u64, _: usize) -> Result<OutputChunk, ProcessError> {
+        let offset = usize::try_from(from).unwrap().min(self.written.len());
+        Ok(OutputChunk {
+            from,
+            bytes: self.written[offset..].to_vec(),
+            total: self.written.len() as u64,
+        })
     }
     async fn tail(&self, _: ProcessId, _: usize) -> Result<OutputChunk, ProcessError> {
         Ok(OutputChunk::default())
