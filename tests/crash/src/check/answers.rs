@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use homing_domain::ids::{SessionId, WindowId};
+use homing_domain::session::Boundary;
 use homing_domain::time::Timestamp;
 use homing_ports::platform::OutgoingKind;
+use homing_ports::store::{OutboxRow, OutboxState};
 
 use super::facts::Facts;
-use super::posts::{Posts, Says};
+use super::posts::{Posts, Says, says};
 use super::told::{deleted_session, fresh_session};
 use super::{Fault, Found};
 use crate::people::{Ledger, What, Written};
@@ -19,7 +21,7 @@ const PART: usize = 3_000;
 
 pub fn check(facts: &Facts, posts: &Posts, ledger: &Ledger, found: &mut Found) {
     let boundaries = Boundaries::read(posts, ledger);
-    messages(posts, ledger, &boundaries, found);
+    messages(facts, posts, ledger, &boundaries, found);
     let threads: BTreeSet<u64> = ledger.written.iter().map(|one| one.thread).collect();
     for thread in threads {
         commands(facts, posts, ledger, &boundaries, thread, found);
@@ -62,7 +64,13 @@ impl Boundaries {
     }
 }
 
-fn messages(posts: &Posts, ledger: &Ledger, boundaries: &Boundaries, found: &mut Found) {
+fn messages(
+    facts: &Facts,
+    posts: &Posts,
+    ledger: &Ledger,
+    boundaries: &Boundaries,
+    found: &mut Found,
+) {
     type At = (Option<u64>, Option<WindowId>);
     let mut answers: BTreeMap<&str, Vec<At>> = BTreeMap::new();
     let mut interrupted: BTreeMap<u64, usize> = BTreeMap::new();
@@ -75,6 +83,14 @@ fn messages(posts: &Posts, ledger: &Ledger, boundaries: &Boundaries, found: &mut
             Says::Interrupted => {
                 *interrupted.entry(post.thread.unwrap_or(0)).or_default() += 1;
             }
+            Says::Told { .. } | Says::Other => {}
+        }
+    }
+    let mut cancelled: BTreeSet<String> = BTreeSet::new();
+    for (thread, says) in cancelled_by_delete(facts) {
+        match says {
+            Says::Answer { label, .. } => drop(cancelled.insert(label)),
+            Says::Interrupted => *interrupted.entry(thread).or_default() += 1,
             Says::Told { .. } | Says::Other => {}
         }
     }
@@ -92,7 +108,7 @@ fn messages(posts: &Posts, ledger: &Ledger, boundaries: &Boundaries, found: &mut
                 Fault::Duplicated,
                 format!("{label} was answered {} times", more.len()),
             ),
-            None if boundaries.end(one, index) => {}
+            None if boundaries.end(one, index) || cancelled.contains(label) => {}
             None => match interrupted.get_mut(&one.thread).filter(|left| **left > 0) {
                 Some(left) => *left -= 1,
                 None => found.fault(
@@ -102,6 +118,22 @@ fn messages(posts: &Posts, ledger: &Ledger, boundaries: &Boundaries, found: &mut
             },
         }
     }
+}
+
+/// Answers that had not left when their session was deleted, current or not: what one of a parked session ends is said by no post.
+fn cancelled_by_delete(facts: &Facts) -> impl Iterator<Item = (u64, Says)> {
+    let of_deleted = |item: &&OutboxRow| {
+        let closed = item
+            .lineage
+            .and_then(|lineage| facts.lineages.get(&lineage)?.closed);
+        item.state == OutboxState::Cancelled
+            && closed.is_some_and(|(boundary, _)| boundary == Boundary::Deleted)
+    };
+    facts.outbox.values().filter(of_deleted).map(|item| {
+        let thread = item.origin.thread.as_deref();
+        let thread = thread.and_then(|thread| thread.parse().ok());
+        (thread.unwrap_or(0), says(&item.text))
+    })
 }
 
 /// Commands have no labels; each has one answer. A `/compress` that still waits when a boundary comes is ended by it, and the answer to that says so.

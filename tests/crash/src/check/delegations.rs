@@ -14,25 +14,30 @@ use crate::people::{Ledger, Started};
 use crate::programs::label_in;
 
 pub fn check(facts: &Facts, posts: &Posts, ledger: &Ledger, moments: Moments, found: &mut Found) {
-    let mut by_label: BTreeMap<String, DelegationId> = BTreeMap::new();
+    let mut by_label: BTreeMap<&str, DelegationId> = BTreeMap::new();
     for row in facts.delegations.values() {
         found.figures.delegations += 1;
         found.figures.interrupted += u64::from(row.state == DelegationState::Interrupted);
         let id = row.id;
-        let label = row.task.split(' ').nth(1).unwrap_or_default().to_owned();
-        asked_for(facts, ledger, row, &label, found);
-        if let Some(other) = by_label.insert(label.clone(), id) {
+        let label = label_of(row);
+        asked_for(facts, ledger, row, label, found);
+        if let Some(other) = by_label.insert(label, id) {
             found.fault(
                 Fault::RanTwice,
                 format!("{label} was delegated to {other} and to {id}"),
             );
         }
         one_end(facts, row, found);
-        result(facts, ledger, row, &label, found);
+        result(facts, ledger, row, label, found);
         window(facts, moments, row, found);
     }
     answered(facts, posts, found);
     told(facts, posts, found);
+}
+
+/// The program that it runs.
+pub fn label_of(row: &DelegationRow) -> &str {
+    row.task.split(' ').nth(1).unwrap_or_default()
 }
 
 fn asked_for(facts: &Facts, ledger: &Ledger, row: &DelegationRow, label: &str, found: &mut Found) {

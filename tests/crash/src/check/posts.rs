@@ -78,7 +78,8 @@ impl Posts {
     }
 }
 
-fn says(text: &str) -> Says {
+/// What a text says in its first line.
+pub fn says(text: &str) -> Says {
     let first = text.lines().next().unwrap_or_default();
     if first.starts_with("I was restarted ") {
         return Says::Interrupted;

@@ -7,7 +7,9 @@ use homing_domain::notification::{Kind, State};
 use homing_domain::process::{Ending, ProcessState};
 use homing_ports::store::{DelegationState, ProcessKind, ProcessRow, Source};
 
+use super::delegations::label_of;
 use super::facts::Facts;
+use super::told::is_adopted;
 use super::{Fault, Found};
 use crate::people::Ledger;
 use crate::programs::label_in;
@@ -140,15 +142,19 @@ fn exited(facts: &Facts, ledger: &Ledger, label: &str, row: &ProcessRow, found: 
     }
 }
 
-/// Somebody asked for it, or its sub-agent was interrupted while it waited for it.
+/// Somebody asked for it, or its sub-agent was interrupted while it waited for it. Who adopted it later has taken it over from the sub-agent.
 fn may_be_stopped(facts: &Facts, ledger: &Ledger, label: &str, row: &ProcessRow) -> bool {
     let asked = ledger.to_be_killed.contains(label)
         || ledger.processes_to_be_killed.contains(&row.id.to_string());
-    let delegation = row
-        .owner
-        .delegation
-        .and_then(|id| facts.delegations.get(&id));
-    asked || delegation.is_some_and(|delegation| delegation.state == DelegationState::Interrupted)
+    let interrupted = facts
+        .delegations
+        .values()
+        .filter(|delegation| delegation.state == DelegationState::Interrupted)
+        .any(|delegation| match row.owner.delegation {
+            Some(own) => own == delegation.id,
+            None => is_adopted(ledger, Source::Process(row.id)) && label_of(delegation) == label,
+        });
+    asked || interrupted
 }
 
 /// Once, and once more for each time it was adopted.
