@@ -6,10 +6,9 @@ use async_trait::async_trait;
 use homing_ports::agent::{
     Agent, AgentError, Summary, SummaryRequest, Toolbox, TurnAnswer, TurnRequest,
 };
-use homing_ports::store;
 use tokio_util::sync::CancellationToken;
 
-use super::client::{ChatError, Client, Usage};
+use super::client::{ChatError, Client};
 use super::room::{Known, Room};
 use super::settings::{AgentSettings, SettingsError};
 use super::summary;
@@ -108,17 +107,6 @@ impl Model {
             settings.output_tokens,
             &self.known(),
         )
-    }
-}
-
-/// What one answer used. One whose server does not count is an answer still.
-pub(crate) fn used(usage: Option<Usage>) -> store::Usage {
-    let usage = usage.unwrap_or_default();
-    store::Usage {
-        requests: 1,
-        prompt_tokens: usage.prompt,
-        cached_tokens: usage.cached.unwrap_or(0),
-        completion_tokens: usage.completion,
     }
 }
 

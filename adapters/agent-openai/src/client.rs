@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use assembly::{Answer, Partial};
 pub use chunk::{CallDelta, Chunk, ChunkError, ErrorBody, FinishWord};
-pub use completion::{Completion, Event, Finish, Timings, Usage, UsageTotal};
+pub use completion::{Completion, Event, Finish, Timings, Usage};
 pub use error::ChatError;
 pub use message::{
     ArgumentsError, AssistantMessage, ChatMessage, ChatRequest, Reasoning, ReasoningField,

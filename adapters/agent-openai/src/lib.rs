@@ -12,6 +12,7 @@ pub mod client;
 mod agent;
 mod doing;
 mod kept;
+mod metering;
 mod plan;
 mod prompt;
 mod room;

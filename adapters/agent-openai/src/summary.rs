@@ -11,11 +11,9 @@ use homing_ports::agent::{AgentError, Summary, UsageMeter};
 use homing_ports::store::{Context, MessageRow};
 use tokio_util::sync::CancellationToken;
 
-use super::agent::{Model, failed, used};
-use super::client::{
-    ChatError, ChatMessage, ChatRequest, Completion, Event, Finish, estimate_request,
-    estimate_tokens,
-};
+use super::agent::{Model, failed};
+use super::client::{ChatError, ChatMessage, ChatRequest, Finish, estimate_tokens};
+use super::metering::Metering;
 use super::plan::{self, Cut};
 use super::settings::AgentSettings;
 use super::text::{parts, shortened};
@@ -121,17 +119,16 @@ impl Work<'_> {
             ..ChatRequest::default()
         };
         let never = CancellationToken::new();
-        let meter = self.meter;
-        let count = |event| {
-            if let Event::BrokenOff { usage } = event {
-                meter.add(used(usage));
-            }
-        };
+        let mut metering = Metering::of(self.meter, self.model, &request);
+        let count = |event| metering.hear(&event);
         let completion = match self.model.client.chat(&request, count, &never).await {
             Ok(completion) => completion,
-            Err(error) => return Err(self.trouble(error, &request)),
+            Err(error) => {
+                metering.left();
+                return Err(self.trouble(error, &request));
+            }
         };
-        self.learn(&completion, &request);
+        metering.whole(&completion);
         let said = completion.text.trim();
         if said.is_empty() {
             return Err(Trouble::Other(AgentError::Model {
@@ -158,17 +155,6 @@ impl Work<'_> {
                 Trouble::TooLong(error)
             }
             error => Trouble::Other(failed(&error)),
-        }
-    }
-
-    fn learn(&mut self, completion: &Completion, request: &ChatRequest) {
-        self.meter.add(used(completion.usage));
-        if let Some(usage) = completion.usage {
-            let estimated = estimate_request(request);
-            self.model
-                .known()
-                .calibration
-                .learn(estimated, usage.prompt);
         }
     }
 

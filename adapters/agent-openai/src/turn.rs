@@ -17,11 +17,12 @@ use homing_ports::agent::{
 use homing_ports::store::{Context, MessageRow, Role};
 use tokio_util::sync::CancellationToken;
 
-use super::agent::{Model, failed, used};
+use super::agent::{Model, failed};
 use super::client::{
     ChatError, ChatMessage, ChatRequest, Completion, Event, Finish, Partial, ToolChoice, ToolSpec,
 };
 use super::kept::{Asked, Kept};
+use super::metering::Metering;
 use super::prompt;
 use super::room::{self, Room};
 use super::settings::AgentSettings;
@@ -192,21 +193,21 @@ impl<'a> Turn<'a> {
         }
         loop {
             self.request.max_output_tokens = u32::try_from(self.room().output).ok();
-            let (shown, meter) = (&mut self.shown, &self.meter);
+            let shown = &mut self.shown;
+            let mut metering = Metering::of(&self.meter, self.model, &self.request);
             let listen = |event: Event| {
-                if let Event::BrokenOff { usage } = event {
-                    meter.add(used(usage));
-                }
+                metering.hear(&event);
                 shown.hear(event);
             };
             let client = &self.model.client;
             let error = match client.chat(&self.request, listen, &self.cancel).await {
                 Ok(completion) => {
-                    self.learn(&completion);
+                    metering.whole(&completion);
                     return Ok(Said::Whole(Box::new(completion)));
                 }
                 Err(error) => error,
             };
+            metering.left();
             match error {
                 ChatError::ContextTooLong { limit, .. } => {
                     let prompt = self.tokens(&self.request);
@@ -229,17 +230,6 @@ impl<'a> Turn<'a> {
                 }
                 error => return Err(failed(&error)),
             }
-        }
-    }
-
-    fn learn(&mut self, completion: &Completion) {
-        self.meter.add(used(completion.usage));
-        if let Some(usage) = completion.usage {
-            let estimated = super::client::estimate_request(&self.request);
-            self.model
-                .known()
-                .calibration
-                .learn(estimated, usage.prompt);
         }
     }
 

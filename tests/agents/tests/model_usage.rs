@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use std::time::Duration;
+
 use homing_agents_tests::{Does, Message, Scripted, joined, runs};
 use homing_ports::agent::AgentError;
 use homing_ports::store::Role;
@@ -45,14 +47,77 @@ async fn an_answer_that_broke_off_was_paid_for_also_one_that_was_asked_for_again
     assert!(answer.text.starts_with("half"), "{}", answer.text);
     let used = scripted.stage.used();
     assert_eq!((used.requests, used.completion_tokens), (2, 2));
-    // Where nothing was said there is nothing to count but the request.
+    // Where the server did not come to counting, what was heard is.
     scripted
         .server
         .then(Answer::text("a long answer").breaks_after(2));
     scripted.server.then(Answer::error(400, "x", "x"));
     assert!(scripted.stage.say("hi").await.is_err());
     let used = scripted.stage.used();
-    assert_eq!((used.requests, used.prompt_tokens), (1, 0));
+    assert_eq!(used.requests, 1);
+    assert!(
+        used.prompt_tokens > 0 && used.completion_tokens > 0,
+        "{used:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_is_left_in_the_middle_is_counted_as_far_as_it_was_heard() {
+    let scripted = asked_twice().await;
+    // So that it is known how this model counts.
+    scripted.server.then(Answer::text("whole"));
+    scripted.stage.say("hi").await.unwrap();
+    let counted = scripted.stage.used();
+    scripted
+        .server
+        .then(Answer::text("a long answer to that").holds_after(3));
+    let mut running = scripted.stage.start(Message {
+        text: "hi",
+        ..Message::default()
+    });
+    let begun = running.seen.wait_for(|seen| !seen.text.is_empty());
+    let begun = tokio::time::timeout(Duration::from_secs(20), begun).await;
+    assert!(begun.is_ok_and(|seen| seen.is_ok()), "nothing came");
+    scripted.stage.cancel.cancel();
+    let cancelled = joined(running.answer).await;
+    assert!(matches!(cancelled, Err(AgentError::Cancelled)));
+    let used = scripted.stage.used();
+    assert_eq!(used.requests, 1);
+    let about = counted.prompt_tokens / 2..counted.prompt_tokens * 4;
+    assert!(about.contains(&used.prompt_tokens), "{used:?} {counted:?}");
+    assert!((1..10).contains(&used.completion_tokens), "{used:?}");
+}
+
+#[tokio::test]
+async fn a_request_that_nobody_began_to_answer_has_used_nothing() {
+    let scripted = asked_twice().await;
+    scripted.server.then(Answer::silence());
+    let running = scripted.stage.start(Message {
+        text: "hi",
+        ..Message::default()
+    });
+    scripted
+        .until_server(|server| !server.requests().is_empty())
+        .await
+        .unwrap();
+    scripted.stage.cancel.cancel();
+    let cancelled = joined(running.answer).await;
+    assert!(matches!(cancelled, Err(AgentError::Cancelled)));
+    assert_eq!(scripted.stage.used().requests, 0);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_count_is_counted_by_estimate() {
+    let scripted = asked_twice().await;
+    scripted.server.then(runs("a", "make").without_usage());
+    scripted.server.then(Answer::text("done").without_usage());
+    scripted.stage.say("build").await.unwrap();
+    let used = scripted.stage.used();
+    assert_eq!(used.requests, 2);
+    assert!(
+        used.prompt_tokens > 100 && used.completion_tokens > 5,
+        "{used:?}"
+    );
 }
 
 #[tokio::test]
