@@ -92,6 +92,7 @@ impl Watcher {
         };
         // Held until the end is committed: whoever told a match in between would tell it beside the end, which counts it too (OWN-84).
         let mut watching = live.watching.lock().await;
+        self.be_sure(process, live, &mut watching).await?;
         let matches = match self.scan_to_end(process, live, &watching).await {
             Ok(matches) => matches,
             // A lost process may have lost its output as well; its end is told all the same, with what was counted before.

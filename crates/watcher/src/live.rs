@@ -35,6 +35,8 @@ pub struct Watching {
     pub lines: Lines,
     /// As it is stored.
     pub watched: Watched,
+    /// A step of watching was not answered: it may be stored, or not.
+    pub unsure: bool,
     /// When a timer looks at what waits.
     pub timer: Option<Timestamp>,
     /// The end is committed, with everything that was not told before it.
@@ -54,6 +56,7 @@ impl Live {
             watching: tokio::sync::Mutex::new(Watching {
                 lines: Lines::at(scanned),
                 watched: row.watched.clone(),
+                unsure: false,
                 timer: None,
                 over: false,
             }),

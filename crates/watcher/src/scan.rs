@@ -66,10 +66,15 @@ impl Watcher {
         if watching.over {
             return;
         }
+        if let Err(error) = self.be_sure(process, &live, &mut watching).await {
+            return self.scan_later(process, &error);
+        }
         let found = match self.read_matches(process, &live, &mut watching.lines).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::debug!(process.id = %process, %error, "its output cannot be read now");
+                // What was read before that is read again, too.
+                watching.lines = pattern::Lines::at(watching.watched.scanned);
                 Found::default()
             }
         };
@@ -77,9 +82,8 @@ impl Watcher {
             .tell_or_count(process, &live, &mut watching, found)
             .await
         {
-            tracing::warn!(process.id = %process, %error, "a match could not be recorded yet; its output will be read again");
-            watching.lines = pattern::Lines::at(watching.watched.scanned);
-            self.scan_at(process, self.now().plus(self.retry_first()));
+            watching.unsure = true;
+            self.scan_later(process, &error);
         }
         live.has_read_to(watching.lines.fed());
     }
@@ -133,7 +137,9 @@ impl Watcher {
         match self.commit(live.conversation, changes).await? {
             Committed::Done => watching.watched = watched,
             Committed::Unmet { what, .. } => {
-                tracing::debug!(process.id = %process, what, "a match was recorded before")
+                return Err(StoreError::Unavailable(format!(
+                    "a match was recorded before: {what}"
+                )));
             }
         }
         if told.is_some() {
@@ -141,6 +147,31 @@ impl Watcher {
         }
         self.wait(process, watching, action);
         Ok(())
+    }
+
+    /// After a step that was not answered: what is stored counts, and the output behind it is read again.
+    pub(crate) async fn be_sure(
+        &self,
+        process: ProcessId,
+        live: &Live,
+        watching: &mut Watching,
+    ) -> Result<(), StoreError> {
+        if !watching.unsure {
+            return Ok(());
+        }
+        if let Some(row) = self.store().process(process).await? {
+            watching.lines = pattern::Lines::at(row.watched.scanned);
+            watching.watched = row.watched;
+        }
+        watching.unsure = false;
+        // A match may be among it.
+        self.wake(live.conversation);
+        Ok(())
+    }
+
+    fn scan_later(&self, process: ProcessId, error: &StoreError) {
+        tracing::warn!(process.id = %process, %error, "a match could not be recorded yet; its output will be read again");
+        self.scan_at(process, self.now().plus(self.retry_first()));
     }
 
     /// One timer a process: when its window, or the breaker's silence, is over.

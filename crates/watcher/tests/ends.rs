@@ -44,14 +44,15 @@ impl Stage {
         let (killed, kills) = mpsc::unbounded_channel();
         let (gives_up, given_up) = mpsc::unbounded_channel();
         let store = Arc::new(Notebook {
-            live,
+            live: Mutex::new(live),
             ..Notebook::default()
         });
         let processes = Arc::new(Obedient {
             wakes: Mutex::new(Some(hears)),
             next_looks: Mutex::default(),
             looks: looked,
-            written: Vec::new(),
+            written: Mutex::default(),
+            unreadable: Mutex::default(),
             refusals: Mutex::new(refusals),
             kills: killed,
         });

@@ -94,8 +94,11 @@ async fn bounded<T>(signal: impl Future<Output = T>) -> T {
 struct Stage {
     watcher: Watcher,
     store: Arc<Notebook>,
+    processes: Arc<Obedient>,
     wakes: mpsc::UnboundedSender<ProcessWake>,
     looks: mpsc::UnboundedReceiver<ProcessId>,
+    /// Each time the conversation was woken.
+    wakings: mpsc::UnboundedReceiver<()>,
 }
 
 impl Stage {
@@ -103,23 +106,27 @@ impl Stage {
         let (wakes, hears) = mpsc::unbounded_channel();
         let (looked, looked_at) = mpsc::unbounded_channel();
         let (kills, _killed) = mpsc::unbounded_channel();
+        let (woken, wakings) = mpsc::unbounded_channel();
         let store = Arc::new(store);
         let next_looks = BTreeMap::from([(PROCESS, looks.into_iter().collect())]);
         let processes = Arc::new(Obedient {
             wakes: Mutex::new(Some(hears)),
             next_looks: Mutex::new(next_looks),
             looks: looked,
-            written: written.into(),
+            written: Mutex::new(written.into()),
+            unreadable: Mutex::default(),
             refusals: Mutex::new(0),
             kills,
         });
         let clock = Arc::new(Hurried::default());
         let watcher = Watcher::start(WatcherParts {
             store: store.clone(),
-            processes,
+            processes: processes.clone(),
             clock: clock.clone(),
             ids: IdSource::new(clock),
-            wake: Arc::new(|_| {}),
+            wake: Arc::new(move |_| {
+                let _nobody_counts = woken.send(());
+            }),
             retry: (Duration::from_millis(250), Duration::from_secs(1)),
             wrote: Arc::new(|_| {}),
             limits: Limits::default(),
@@ -128,8 +135,10 @@ impl Stage {
         Stage {
             watcher,
             store,
+            processes,
             wakes,
             looks: looked_at,
+            wakings,
         }
     }
 
@@ -158,7 +167,7 @@ fn is_end(change: &Change) -> bool {
 #[tokio::test]
 async fn a_match_is_not_told_beside_the_end_that_tells_it() {
     let store = Notebook {
-        live: vec![watched()],
+        live: Mutex::new(vec![watched()]),
         held_up: Some(HeldUp::default()),
         ..Notebook::default()
     };
@@ -178,7 +187,7 @@ async fn a_match_is_not_told_beside_the_end_that_tells_it() {
 #[tokio::test]
 async fn a_match_in_a_last_line_without_an_end_is_told_however_often_the_end_is_recorded() {
     let store = Notebook {
-        live: vec![watched()],
+        live: Mutex::new(vec![watched()]),
         refused_ends: Mutex::new(1),
         ..Notebook::default()
     };
@@ -201,4 +210,58 @@ async fn a_match_in_a_last_line_without_an_end_is_told_however_often_the_end_is_
     release.notify_one();
     stage.committed(is_end).await;
     assert_eq!(stage.told(), ["warning 1\nwarning 2", "warning 3"]);
+}
+
+// OWN-80. A step of watching is stored, and its answer is lost on the way.
+#[tokio::test]
+async fn a_match_is_told_though_the_answer_about_the_one_before_was_lost() {
+    let mut row = watched();
+    row.watched = Watched::default();
+    let store = Notebook {
+        live: Mutex::new(vec![row]),
+        lost_answers: Mutex::new(1),
+        ..Notebook::default()
+    };
+    let mut stage = Stage::with(store, "warning 1\n", []);
+    stage.watcher.recover().await.unwrap();
+    stage.wakes.send(ProcessWake::Output(PROCESS)).unwrap();
+    stage
+        .committed(|change| matches!(change, Change::Watched { .. }))
+        .await;
+    bounded(stage.wakings.recv()).await;
+    let more = b"warning 2\n";
+    stage.processes.written.lock().unwrap().extend(more);
+    stage.wakes.send(ProcessWake::Output(PROCESS)).unwrap();
+    while stage.told().len() < 2 {
+        bounded(stage.store.changed.notified()).await;
+    }
+    assert_eq!(stage.told(), ["warning 1", "warning 2"]);
+}
+
+// OWN-80. Output cannot be read in the middle of a look.
+#[tokio::test]
+async fn a_match_is_told_though_the_output_behind_it_could_not_be_read_then() {
+    let mut row = watched();
+    row.watched = Watched::default();
+    let store = Notebook {
+        live: Mutex::new(vec![row]),
+        ..Notebook::default()
+    };
+    let stage = Stage::with(store, "warning 1\n", []);
+    *stage.processes.unreadable.lock().unwrap() = 1;
+    stage.watcher.recover().await.unwrap();
+    let is_read = || *stage.processes.unreadable.lock().unwrap() == 0;
+    stage.wakes.send(ProcessWake::Output(PROCESS)).unwrap();
+    bounded(async {
+        while !is_read() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    meanwhile().await;
+    stage.wakes.send(ProcessWake::Output(PROCESS)).unwrap();
+    stage
+        .committed(|change| matches!(change, Change::Watched { .. }))
+        .await;
+    assert_eq!(stage.told(), ["warning 1"]);
 }

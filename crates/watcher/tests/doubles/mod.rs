@@ -19,13 +19,15 @@ use tokio::sync::{Notify, mpsc};
 /// Knows some living processes.
 #[derive(Debug, Default)]
 pub struct Notebook {
-    pub live: Vec<ProcessRow>,
+    pub live: Mutex<Vec<ProcessRow>>,
     pub committed: Mutex<Vec<Change>>,
     pub changed: Notify,
     /// What an answer about a process's notifications waits for, after it has been asked.
     pub held_up: Option<HeldUp>,
     /// How many ends of processes are not stored.
     pub refused_ends: Mutex<u32>,
+    /// How many steps of watching are stored, and not answered.
+    pub lost_answers: Mutex<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -73,9 +75,45 @@ impl Store for Notebook {
                 return Err(StoreError::Unavailable("on purpose".into()));
             }
         }
+        let again = |change: &Change| self.is_told(change);
+        if let Some(index) = commit.changes.iter().position(again) {
+            let what = "it was told".into();
+            return Ok(Committed::Unmet { index, what });
+        }
+        let mut lost = false;
+        for change in &commit.changes {
+            if let Change::Watched { process, watched } = change {
+                let mut live = self.live.lock().unwrap();
+                let row = live.iter_mut().find(|row| row.id == *process);
+                row.unwrap().watched = watched.clone();
+                let mut left = self.lost_answers.lock().unwrap();
+                lost |= *left > 0;
+                *left = left.saturating_sub(1);
+            }
+        }
         self.committed.lock().unwrap().extend(commit.changes);
         self.changed.notify_one();
-        Ok(Committed::Done)
+        match lost {
+            true => Err(StoreError::Unavailable("the answer is lost".into())),
+            false => Ok(Committed::Done),
+        }
+    }
+}
+
+impl Notebook {
+    /// As the keys of the schema say it.
+    fn is_told(&self, change: &Change) -> bool {
+        let of = |change: &Change| match change {
+            Change::AddNotification {
+                source,
+                kind,
+                sequence,
+                ..
+            } => Some((*source, *kind, *sequence)),
+            _ => None,
+        };
+        let committed = self.committed.lock().unwrap();
+        of(change).is_some() && committed.iter().any(|told| of(told) == of(change))
     }
 }
 
@@ -96,10 +134,10 @@ macro_rules! queries {
 queries! {
     answered {
         async fn all_live_processes(&self) -> StoreResult<Vec<ProcessRow>> {
-            Ok(self.live.clone())
+            Ok(self.live.lock().unwrap().clone())
         }
         async fn process(&self, id: ProcessId) -> StoreResult<Option<ProcessRow>> {
-            Ok(self.live.iter().find(|row| row.id == id).cloned())
+            Ok(self.live.lock().unwrap().iter().find(|row| row.id == id).cloned())
         }
         async fn notifications_of(&self, _: Source) -> StoreResult<Vec<NotificationRow>> {
             if let Some(held_up) = &self.held_up {
@@ -170,7 +208,9 @@ pub struct Obedient {
     /// Each process that was looked at, when the look began.
     pub looks: mpsc::UnboundedSender<ProcessId>,
     /// What every process has written.
-    pub written: Vec<u8>,
+    pub written: Mutex<Vec<u8>>,
+    /// How many reads of it fail that begin behind its beginning.
+    pub unreadable: Mutex<u32>,
     /// How many kills the supervisors do not take.
     pub refusals: Mutex<u32>,
     /// Each kill, and whether it was taken.
@@ -213,12 +253,26 @@ impl Processes for Obedient {
     async fn adopt(&self, _: ProcessId) -> Result<Fate, ProcessError> {
         Ok(running())
     }
-    async fn output(&self, _: ProcessId, from: u64, _: usize) -> Result<OutputChunk, ProcessError> {
-        let offset = usize::try_from(from).unwrap().min(self.written.len());
+    async fn output(
+        &self,
+        process: ProcessId,
+        from: u64,
+        _: usize,
+    ) -> Result<OutputChunk, ProcessError> {
+        let written = self.written.lock().unwrap();
+        let offset = usize::try_from(from).unwrap().min(written.len());
+        let mut unreadable = self.unreadable.lock().unwrap();
+        if offset > 0 && *unreadable > 0 {
+            *unreadable -= 1;
+            return Err(ProcessError::Folder {
+                process,
+                source: std::io::Error::other("it cannot be read on purpose"),
+            });
+        }
         Ok(OutputChunk {
             from,
-            bytes: self.written[offset..].to_vec(),
-            total: self.written.len() as u64,
+            bytes: written[offset..].to_vec(),
+            total: written.len() as u64,
         })
     }
     async fn tail(&self, _: ProcessId, _: usize) -> Result<OutputChunk, ProcessError> {
