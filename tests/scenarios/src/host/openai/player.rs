@@ -240,13 +240,14 @@ fn counted(answer: Answer) -> Answer {
     }))
 }
 
-/// What it used is not said: some scenarios count, and no compression is part of that.
+/// It used nothing: some scenarios count, and no compression is part of that.
 fn summary(heard: Heard<'_>) -> Answer {
     let all = heard.all();
     if all.contains("no summary of this") {
         return refusal("it cannot be summarized");
     }
-    said(&format!("{} lines were said.", all.lines().count())).without_usage()
+    let nothing = json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0});
+    said(&format!("{} lines were said.", all.lines().count())).usage(nothing)
 }
 
 fn refusal(problem: &str) -> Answer {
