@@ -117,6 +117,8 @@ pub(crate) struct Conversation {
     at_rest: rest::AtRest,
     /// Asked for while a turn ran.
     compress_next: Vec<compression::Asker>,
+    /// What a compression came to, and who is still to be told.
+    compressed: VecDeque<compression::Told>,
     /// What has not left, oldest first: what the store has, since only this task writes it.
     outbox: VecDeque<OutboxRow>,
     sending: Option<OutboxId>,
@@ -282,6 +284,7 @@ impl Conversation {
             too_long_in_background: 0,
             at_rest: rest::AtRest::default(),
             compress_next: Vec::new(),
+            compressed: VecDeque::new(),
             outbox: VecDeque::new(),
             sending: None,
             more_waits: false,
@@ -439,7 +442,7 @@ impl Conversation {
             window: None,
         };
         let said = self.outgoing(None, None, OutgoingKind::Notice, &to, text);
-        self.commit_and_send(Vec::new(), said).await
+        self.commit_and_send(Vec::new(), said).await.map(drop)
     }
 
     /// Commits what nobody else can have changed meanwhile. `false` if something was not as remembered: then everything is read again.
@@ -462,8 +465,9 @@ impl Conversation {
         }
     }
 
-    /// The row and the outbox as the store has them.
+    /// The row and the outbox as the store has them. Where it does not answer, they are read before the next step.
     async fn read_again(&mut self) -> Result<(), StoreError> {
+        self.stale = true;
         if let Some(row) = self.inside.store.conversation(self.id).await? {
             self.row = row;
         }

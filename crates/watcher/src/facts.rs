@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use homing_domain::process::Consumption;
 use homing_domain::session::Current;
 use homing_domain::time::Timestamp;
 use homing_domain::verdict::{Asker, Facts, Missing, Standing};
@@ -27,25 +26,9 @@ pub fn facts(open: &OpenNotification, present: &Present<'_>) -> Facts {
     Facts {
         standing: standing(open, present),
         asker: asker(open, present.windows),
-        consumed: open
-            .process
-            .as_ref()
-            .and_then(|process| process.consumed)
-            .filter(|how| counts(open, *how)),
+        consumed: open.process.as_ref().and_then(|process| process.consumed),
         held_since: open.notification.held_since,
         now: present.now,
-    }
-}
-
-/// A turn that was telling the result, and did not get to its end, may itself have read it to the end: nobody was told (OWN-68).
-fn counts(open: &OpenNotification, how: Consumption) -> bool {
-    let was_claimed = matches!(
-        open.notification.reason.as_deref(),
-        Some("turn_failed" | "turn_interrupted" | "turn_cancelled" | "turn_stopped")
-    );
-    match how {
-        Consumption::Waited | Consumption::ReadToEnd => !was_claimed,
-        Consumption::AgentKilled | Consumption::PersonKilled | Consumption::Foreground => true,
     }
 }
 

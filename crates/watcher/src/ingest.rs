@@ -8,9 +8,11 @@ use homing_ports::processes::{ExitRecord, Fate, ProcessError};
 use homing_ports::store::{Change, Committed, Decision, Source, StoreError};
 
 use crate::live::Live;
-use crate::scan::{AtTheEnd, LINES_KEPT};
+use crate::scan::{AtTheEnd, LINES_KEPT, is_gone};
 use crate::service::Watcher;
 
+/// Times that the output of a process that has ended is tried to be read. Its end is told all the same.
+const OUTPUT_TRIES: u32 = 5;
 /// Bytes of output that go into the store with an exit, for the block and the notice.
 pub const EXIT_TAIL: usize = 8 * 1024;
 
@@ -39,9 +41,11 @@ impl Watcher {
             return;
         };
         let mut retrying = None;
+        let mut tries = 0;
         let mut wait = self.retry_first();
         loop {
-            match self.ingest(process, &live).await {
+            tries += 1;
+            match self.ingest(process, &live, tries).await {
                 Ok(Ingested::Recorded) => break,
                 Ok(Ingested::StillRunning) => return self.release(process),
                 Err(error) => {
@@ -62,7 +66,12 @@ impl Watcher {
         }
     }
 
-    async fn ingest(&self, process: ProcessId, live: &Live) -> Result<Ingested, IngestError> {
+    async fn ingest(
+        &self,
+        process: ProcessId,
+        live: &Live,
+        tries: u32,
+    ) -> Result<Ingested, IngestError> {
         let record = match self.processes().fate(process).await {
             Ok(Fate::Running(_)) => return Ok(Ingested::StillRunning),
             Ok(Fate::Ended(record)) => {
@@ -83,8 +92,13 @@ impl Watcher {
             },
             Err(error) => return Err(error.into()),
         };
+        // A lost process may have lost its output as well.
+        let may_pass = |error: &ProcessError| {
+            tries < OUTPUT_TRIES && !matches!(record.ending, Ending::Lost(_)) && !is_gone(error)
+        };
         let tail = match self.processes().tail(process, EXIT_TAIL).await {
             Ok(chunk) => chunk.bytes,
+            Err(error) if may_pass(&error) => return Err(error.into()),
             Err(error) => {
                 tracing::warn!(process.id = %process, %error, "the last output of an ended process cannot be read");
                 Vec::new()
@@ -95,7 +109,8 @@ impl Watcher {
         self.be_sure(process, live, &mut watching).await?;
         let matches = match self.scan_to_end(process, live, &watching).await {
             Ok(matches) => matches,
-            // A lost process may have lost its output as well; its end is told all the same, with what was counted before.
+            Err(error) if may_pass(&error) => return Err(error.into()),
+            // Its end is told all the same, with what was counted before.
             Err(error) => {
                 tracing::warn!(process.id = %process, %error, "the output of an ended process cannot be watched to its end");
                 let watched = watching.watched.clone();

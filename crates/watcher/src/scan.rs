@@ -5,6 +5,7 @@
 
 use homing_domain::ids::{NotificationId, ProcessId};
 use homing_domain::notification::Kind;
+use homing_domain::time::Timestamp;
 use homing_domain::watch::{self, Action, Limiter};
 use homing_ports::inbox::Wrote;
 use homing_ports::processes::ProcessError;
@@ -66,8 +67,10 @@ impl Watcher {
         if watching.over {
             return;
         }
+        let now = self.now();
+        watching.timer = watching.timer.filter(|at| now < *at);
         if let Err(error) = self.be_sure(process, &live, &mut watching).await {
-            return self.scan_later(process, &error);
+            return self.scan_later(process, &mut watching, &error);
         }
         let found = match self.read_matches(process, &live, &mut watching.lines).await {
             Ok(found) => found,
@@ -75,6 +78,10 @@ impl Watcher {
                 tracing::debug!(process.id = %process, %error, "its output cannot be read now");
                 // What was read before that is read again, too.
                 watching.lines = pattern::Lines::at(watching.watched.scanned);
+                if !is_gone(&error) {
+                    let later = now.plus(self.retry_longest());
+                    self.scan_by(process, &mut watching, later);
+                }
                 Found::default()
             }
         };
@@ -83,7 +90,7 @@ impl Watcher {
             .await
         {
             watching.unsure = true;
-            self.scan_later(process, &error);
+            self.scan_later(process, &mut watching, &error);
         }
         live.has_read_to(watching.lines.fed());
     }
@@ -96,7 +103,6 @@ impl Watcher {
         found: Found,
     ) -> Result<(), StoreError> {
         let now = self.now();
-        watching.timer = watching.timer.filter(|at| now < *at);
         if found.count == 0 && watching.watched.limiter.waiting == 0 {
             return Ok(());
         }
@@ -169,16 +175,22 @@ impl Watcher {
         Ok(())
     }
 
-    fn scan_later(&self, process: ProcessId, error: &StoreError) {
+    fn scan_later(&self, process: ProcessId, watching: &mut Watching, error: &StoreError) {
         tracing::warn!(process.id = %process, %error, "a match could not be recorded yet; its output will be read again");
-        self.scan_at(process, self.now().plus(self.retry_first()));
+        let later = self.now().plus(self.retry_first());
+        self.scan_by(process, watching, later);
     }
 
-    /// One timer a process: when its window, or the breaker's silence, is over.
+    /// When its window, or the breaker's silence, is over.
     fn wait(&self, process: ProcessId, watching: &mut Watching, action: Action) {
-        if let Action::Wait(until) = action
-            && watching.timer.is_none_or(|at| until < at)
-        {
+        if let Action::Wait(until) = action {
+            self.scan_by(process, watching, until);
+        }
+    }
+
+    /// One timer a process, however often it writes meanwhile.
+    fn scan_by(&self, process: ProcessId, watching: &mut Watching, until: Timestamp) {
+        if watching.timer.is_none_or(|at| until < at) {
             watching.timer = Some(until);
             self.scan_at(process, until);
         }
@@ -238,12 +250,21 @@ impl Watcher {
     }
 }
 
+/// Trying again brings nothing back.
+pub(crate) fn is_gone(error: &ProcessError) -> bool {
+    match error {
+        ProcessError::Unknown(_) => true,
+        ProcessError::Folder { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+        ProcessError::Ended(_) | ProcessError::Running(_) | ProcessError::NoInput(_) => false,
+    }
+}
+
 /// Both limits, decided in one step (OWN-82).
 pub(crate) fn decide_both(
     limiter: &Limiter,
     breaker: &mut watch::Breaker,
     new: u32,
-    now: homing_domain::time::Timestamp,
+    now: Timestamp,
 ) -> (Limiter, Action) {
     let (limiter, after, action) = watch::decide(limiter, breaker, new, now);
     *breaker = after;

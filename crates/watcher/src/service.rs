@@ -420,6 +420,9 @@ impl Watcher {
     pub(crate) fn retry_first(&self) -> Duration {
         self.inside.parts.retry.0
     }
+    pub(crate) fn retry_longest(&self) -> Duration {
+        self.inside.parts.retry.1
+    }
     pub(crate) fn wake(&self, conversation: ConversationId) {
         (self.inside.parts.wake)(conversation);
     }

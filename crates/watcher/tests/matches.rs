@@ -258,10 +258,27 @@ async fn a_match_is_told_though_the_output_behind_it_could_not_be_read_then() {
         }
     })
     .await;
-    meanwhile().await;
-    stage.wakes.send(ProcessWake::Output(PROCESS)).unwrap();
+    // Nothing more is written: it is looked at again by itself.
     stage
         .committed(|change| matches!(change, Change::Watched { .. }))
         .await;
     assert_eq!(stage.told(), ["warning 1"]);
+}
+
+// OWN-80. Output cannot be read when the process has just ended.
+#[tokio::test]
+async fn a_last_match_is_told_though_the_output_could_not_be_read_at_once() {
+    let store = Notebook {
+        live: Mutex::new(vec![watched()]),
+        ..Notebook::default()
+    };
+    let written = "warning 1\nwarning 2\nwarning 3\n";
+    let looks = [exit(), exit(), exit()];
+    let stage = Stage::with(store, written, looks);
+    *stage.processes.unreadable.lock().unwrap() = 2;
+    stage.wakes.send(ProcessWake::Ended(PROCESS)).unwrap();
+    stage.watcher.recover().await.unwrap();
+    stage.committed(is_end).await;
+    let told = stage.told().join("\n");
+    assert_eq!(told, "warning 1\nwarning 2\nwarning 3");
 }

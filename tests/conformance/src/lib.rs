@@ -83,6 +83,7 @@ macro_rules! with_every_check {
             notifications::concurrent_entries_into_history_are_one
             notifications::nothing_is_delivered_that_is_not_in_a_history
             notifications::a_failed_turn_counts_an_attempt
+            notifications::a_claim_that_is_released_takes_back_what_its_turn_has_read
             notifications::an_open_notification_comes_with_its_owner_lineage_and_process
             notifications::an_owner_that_names_nothing_is_no_owner
             notifications::an_open_notification_finds_its_lineage_at_any_depth

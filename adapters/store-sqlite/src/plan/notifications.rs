@@ -7,7 +7,7 @@ use homing_domain::ids::NotificationId;
 use homing_domain::notification::{Kind, State};
 use homing_ports::store::{Decision, Source};
 
-use super::Plan;
+use super::{Expect, Plan};
 use crate::values::{Value, values};
 
 impl Plan {
@@ -64,6 +64,15 @@ impl Plan {
                 from.name(),
             ],
         );
+        // OWN-68: what the turn that was to tell it has read is known to nobody.
+        if (*from, *to) == (State::Claimed, State::Pending) {
+            self.step(
+                Expect::Any,
+                "UPDATE processes SET consumed = NULL WHERE id = (SELECT process FROM notifications WHERE id = ?) \
+                 AND consumed IN ('waited', 'read_to_end')",
+                values![*notification],
+            );
+        }
         self.one(
             "INSERT INTO decisions (notification, at, from_state, to_state, reason, facts) VALUES (?, ?, ?, ?, ?, ?)",
             vec![

@@ -30,7 +30,6 @@ pub(super) async fn end_current(
         changes.extend(end_running(running, EndedBy::Boundary));
         ended.effects.push(Effect::CancelTurn);
     }
-    // One that waits behind a turn is none of `call.compressing` yet.
     ended.effects.push(Effect::AbandonCompression);
     changes.append(&mut ended.changes);
     changes.extend(

@@ -327,7 +327,7 @@ impl Conversation {
         );
         self.background_not_before = None;
         self.too_long_in_background = 0;
-        self.commit_and_send(changes, said).await
+        self.commit_and_send(changes, said).await.map(drop)
     }
 
     /// OWN-68: again, then as a plain notice. Never silently gone.
@@ -394,7 +394,7 @@ impl Conversation {
             self.inside.settings.retry_longest,
         );
         self.background_not_before = Some(self.inside.now().plus(pause));
-        self.commit_and_send(changes, said).await
+        self.commit_and_send(changes, said).await.map(drop)
     }
 
     /// The running background turn is over because its lineage is: what it was to tell is dropped (OWN-64).

@@ -46,7 +46,7 @@ impl Conversation {
                     .filter(|row| row.turn.is_none() && row.id < inbound.id)
                     .map(|row| row.id)
                     .collect(),
-                compressing: self.compressing.is_some(),
+                compressing: self.is_compressing(),
             };
             (command.run)(&call).await?
         };
@@ -92,7 +92,7 @@ impl Conversation {
         }
         let mut handled = finished(&[inbound.id]);
         handled.extend(finished(others));
-        self.commit_and_send(handled, said).await
+        self.commit_and_send(handled, said).await.map(drop)
     }
 
     /// `others` are the further parts of what the person wrote.
@@ -120,7 +120,7 @@ impl Conversation {
         };
         let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &step.reply);
         if step.changes.is_empty() && step.effects.is_empty() {
-            return self.commit_and_send(handled, said).await;
+            return self.commit_and_send(handled, said).await.map(drop);
         }
         let mut changes = step.changes;
         if step
@@ -130,6 +130,9 @@ impl Conversation {
         {
             changes.extend(self.said_until_now(CutShort::Stopped).await?);
         }
+        let goes_elsewhere = changes
+            .iter()
+            .any(|change| matches!(change, Change::Point(_)));
         let closed: Vec<LineageId> = changes
             .iter()
             .filter_map(|change| match change {
@@ -151,7 +154,7 @@ impl Conversation {
             );
             let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &text);
             let handled = [finished(&[inbound.id]), finished(others)].concat();
-            return self.commit_and_send(handled, said).await;
+            return self.commit_and_send(handled, said).await.map(drop);
         }
         crash::point("command-after-commit");
         for lineage in closed {
@@ -160,15 +163,18 @@ impl Conversation {
         }
         // From here on the store is ahead of what is remembered, until it is read again.
         self.stale = true;
+        // What was stopped stays with the session that is left, or ends with it: it holds up nothing of the next one.
+        self.background_waits_for_person &= !goes_elsewhere;
         let mut carried_out = Ok(());
         for effect in step.effects {
             let done = self.carry_out_effect(effect).await;
             carried_out = carried_out.and(done);
         }
+        // What this freed is judged, whatever else cannot be done now.
+        self.wake_me(Wake::Notifications);
         carried_out?;
         self.read_again().await?;
-        self.send_next().await?;
-        self.wake_me(Wake::Notifications);
+        self.send_soon().await;
         Ok(())
     }
 
@@ -231,6 +237,7 @@ impl Conversation {
         let said = self.outgoing(None, None, OutgoingKind::Notice, &to, &text);
         self.commit_and_send(vec![Change::NotStopped { process }], said)
             .await
+            .map(drop)
     }
 }
 

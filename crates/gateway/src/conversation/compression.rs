@@ -39,15 +39,29 @@ pub(crate) enum Asker {
     Nobody,
 }
 
+/// Somebody who is to be told what a compression came to.
+#[derive(Debug)]
+pub(crate) struct Told {
+    asker: Asker,
+    outcome: Result<(), String>,
+}
+
 impl Conversation {
+    /// Now, or as soon as the turn that runs is over.
+    pub(super) fn is_compressing(&self) -> bool {
+        self.compressing.is_some() || !self.compress_next.is_empty()
+    }
+
     /// The `/compress` of this message is being carried out already.
     pub(super) fn is_compressing_for(&self, inbound: InboundId) -> bool {
         let running = self
             .compressing
             .iter()
             .flat_map(|compressing| &compressing.askers);
+        let told = self.compressed.iter().map(|told| &told.asker);
         running
             .chain(&self.compress_next)
+            .chain(told)
             .any(|asker| matches!(asker, Asker::Person(row) if row.id == inbound))
     }
 
@@ -58,6 +72,7 @@ impl Conversation {
     }
 
     pub(super) async fn start_waiting_compression(&mut self) -> Result<(), StoreError> {
+        self.tell_compressed().await?;
         if self.compress_next.is_empty() || !self.is_free() {
             return Ok(());
         }
@@ -85,19 +100,23 @@ impl Conversation {
         let (inside, conversation, from) = (self.inside.clone(), self.id, current.session);
         let model = self.row.model.clone();
         inside.counters.add(&inside.counters.turns);
-        tokio::spawn(async move {
-            let result = match inside.store.context(from, HISTORY).await {
-                Ok(context) => {
-                    let request = SummaryRequest {
-                        session: from,
-                        model,
-                        context,
-                        used,
-                    };
-                    agent.summarize(request).await
-                }
-                Err(error) => Err(AgentError::Failed(error.to_string())),
+        let store = inside.store.clone();
+        let summarizing = tokio::spawn(async move {
+            let context = store.context(from, HISTORY).await;
+            let context = context.map_err(|error| AgentError::Failed(error.to_string()))?;
+            let request = SummaryRequest {
+                session: from,
+                model,
+                context,
+                used,
             };
+            agent.summarize(request).await
+        });
+        tokio::spawn(async move {
+            // An agent that breaks is a failed summary, not a conversation that waits for ever.
+            let result = summarizing.await.unwrap_or_else(|error| {
+                Err(AgentError::Failed(format!("the agent broke off: {error}")))
+            });
             let summarized = Wake::Summarized {
                 from,
                 counting,
@@ -197,6 +216,9 @@ impl Conversation {
             .take()
             .map(|compressing| compressing.askers);
         let waiting = std::mem::take(&mut self.compress_next);
+        // Their messages were finished as well.
+        self.compressed
+            .retain(|told| matches!(told.asker, Asker::Program(_)));
         let programs = running
             .into_iter()
             .flatten()
@@ -215,39 +237,56 @@ impl Conversation {
         askers: Vec<Asker>,
         outcome: Result<(), String>,
     ) -> Result<(), StoreError> {
-        for asker in askers {
-            match asker {
-                Asker::Nobody => {}
-                Asker::Turn { messages, to } => {
-                    if let Err(why) = &outcome {
-                        self.could_not_be_shortened(messages, &to, why).await?;
-                    }
-                }
-                Asker::Program(answer) => {
-                    // The asker may have gone.
-                    let _gone = answer.send(outcome.clone());
-                }
-                Asker::Person(inbound) => {
-                    let text = match &outcome {
-                        Ok(()) => "Compressed: this conversation goes on with a summary. What runs in the background still reports here.".to_owned(),
-                        Err(why) => format!("Not compressed: {why}."),
-                    };
-                    let to = AnswerTo {
-                        origin: inbound.origin.clone(),
-                        window: inbound.window,
-                    };
-                    let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &text);
-                    self.commit_and_send(
-                        vec![Change::FinishInbound {
-                            inbound: inbound.id,
-                        }],
-                        said,
-                    )
-                    .await?;
-                }
+        let told = askers.into_iter().map(|asker| Told {
+            asker,
+            outcome: outcome.clone(),
+        });
+        self.compressed.extend(told);
+        self.tell_compressed().await
+    }
+
+    /// Each is forgotten once the step that tells them is committed.
+    async fn tell_compressed(&mut self) -> Result<(), StoreError> {
+        while let Some(told) = self.compressed.pop_front() {
+            if let Err(error) = self.tell_one(&told).await {
+                self.compressed.push_front(told);
+                return Err(error);
+            }
+            if let Told {
+                asker: Asker::Program(answer),
+                outcome,
+            } = told
+            {
+                // The asker may have gone.
+                let _gone = answer.send(outcome);
             }
         }
         Ok(())
+    }
+
+    /// In the conversation, where that is.
+    async fn tell_one(&mut self, told: &Told) -> Result<(), StoreError> {
+        match (&told.asker, &told.outcome) {
+            (Asker::Nobody | Asker::Program(_), _) | (Asker::Turn { .. }, Ok(())) => Ok(()),
+            (Asker::Turn { messages, to }, Err(why)) => {
+                self.could_not_be_shortened(messages, to, why).await
+            }
+            (Asker::Person(inbound), outcome) => {
+                let text = match outcome {
+                    Ok(()) => "Compressed: this conversation goes on with a summary. What runs in the background still reports here.".to_owned(),
+                    Err(why) => format!("Not compressed: {why}."),
+                };
+                let to = AnswerTo {
+                    origin: inbound.origin.clone(),
+                    window: inbound.window,
+                };
+                let said = self.outgoing(None, None, OutgoingKind::Reply, &to, &text);
+                let handled = Change::FinishInbound {
+                    inbound: inbound.id,
+                };
+                self.commit_and_send(vec![handled], said).await.map(drop)
+            }
+        }
     }
 
     /// OWN-15: not while something runs, lives young enough, or waits to be told.
@@ -271,6 +310,7 @@ impl Conversation {
             return Ok(false);
         }
         tracing::info!(conversation.id = %self.id, why = why.name(), "a session was ended automatically");
+        self.background_waits_for_person = false;
         self.read_again().await?;
         Ok(true)
     }

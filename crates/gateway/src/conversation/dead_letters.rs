@@ -108,7 +108,7 @@ impl Conversation {
         changes.extend(marks);
         if self.commit_own(changes).await? {
             self.read_again().await?;
-            self.send_next().await?;
+            self.send_soon().await;
         }
         Ok(())
     }

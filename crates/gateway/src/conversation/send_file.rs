@@ -59,7 +59,9 @@ impl Conversation {
             });
         }
         let counted = Change::CountTool { turn: copied.turn };
-        self.commit_and_send(vec![counted], said).await?;
-        Ok(Ok(()))
+        Ok(match self.commit_and_send(vec![counted], said).await? {
+            true => Ok(()),
+            false => Err("the turn is over".into()),
+        })
     }
 }

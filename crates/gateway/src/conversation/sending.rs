@@ -26,11 +26,13 @@ pub(super) const LOOKAHEAD: u32 = 200;
 
 impl Conversation {
     /// Commits a step together with what it says. If nothing waits before it, its first message is marked `sending` in the same transaction.
+    /// `false` if something was not as remembered: then everything is read again. An error means that nothing was committed, so that the step can be
+    /// tried again as a whole.
     pub(super) async fn commit_and_send(
         &mut self,
         mut changes: Vec<Change>,
         said: Vec<NewOutgoing>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let now = self.inside.now();
         let rows: Vec<OutboxRow> = said.iter().map(|new| queued(new, self.id, now)).collect();
         changes.extend(said.into_iter().map(Change::Enqueue));
@@ -46,7 +48,7 @@ impl Conversation {
             });
         }
         if !self.commit_own(changes).await? {
-            return Ok(());
+            return Ok(false);
         }
         // Behind what is not read yet they would overtake it; they are read in their turn.
         if !self.more_waits {
@@ -54,9 +56,16 @@ impl Conversation {
         }
         match first {
             Some(first) => self.start_send(first, 1),
-            None => self.send_next().await?,
+            None => self.send_soon().await,
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// After a step that is committed: what cannot be marked now is sent when its time comes, and the step is not tried again for it.
+    pub(super) async fn send_soon(&mut self) {
+        if let Err(error) = self.send_next().await {
+            tracing::warn!(conversation.id = %self.id, %error, "a message waits for the store; it is sent when that answers");
+        }
     }
 
     /// Sends the oldest item, if its time has come and none is under way.
@@ -207,7 +216,6 @@ impl Conversation {
         match after {
             After::Sent { .. } | After::Dead { .. } | After::Cancelled { .. } => {
                 self.outbox.pop_front();
-                self.read_ahead().await?;
             }
             After::Again { not_before, .. } => self.change_front(OutboxState::Queued, not_before),
             After::Uncertain { not_before, .. } => {
@@ -219,10 +227,10 @@ impl Conversation {
             self.start_send(next, attempt);
         }
         if matches!(outcome, Err(SendError::Moved(_))) {
-            self.read_again().await?;
-            self.send_next().await?;
+            self.stale = true;
+            self.wake_me(Wake::Moved);
         }
-        Ok(())
+        self.read_ahead().await
     }
 
     /// A boundary has closed this lineage: what of it is on its way is not sent once more if it does not arrive.
@@ -246,10 +254,10 @@ impl Conversation {
 
     /// When the read-ahead is used up there may be more in the store. What this task has enqueued since is remembered.
     async fn read_ahead(&mut self) -> Result<(), StoreError> {
-        if self.outbox.is_empty() && self.more_waits {
-            self.read_outbox().await?;
+        match self.outbox.is_empty() && self.more_waits {
+            true => self.read_again().await,
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// What waited for this platform goes out now (OWN-69).

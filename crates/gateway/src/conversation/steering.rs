@@ -180,7 +180,9 @@ impl Conversation {
             &answer,
             INTERRUPTED,
         );
-        self.commit_and_send(changes, said).await?;
+        if !self.commit_and_send(changes, said).await? {
+            return Ok(false);
+        }
         if let Some(running) = self.turn.take() {
             self.forget_questions();
             self.forget_offers();

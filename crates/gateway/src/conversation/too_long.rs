@@ -143,7 +143,7 @@ impl Conversation {
     /// The summary that a turn waited for has failed: its message cannot be answered, and that is said.
     pub(super) async fn could_not_be_shortened(
         &mut self,
-        messages: Vec<InboundId>,
+        messages: &[InboundId],
         to: &AnswerTo,
         why: &str,
     ) -> Result<(), StoreError> {
@@ -158,14 +158,15 @@ impl Conversation {
             to,
             &text,
         );
-        let shown = messages
-            .first()
-            .and_then(|first| self.shown_before.remove(first));
-        let changes = messages
-            .into_iter()
-            .map(|inbound| Change::FinishInbound { inbound })
-            .collect();
-        self.commit_and_send(changes, super::messages::replacing(shown, said))
-            .await
+        let first = messages.first();
+        let shown = first.and_then(|first| self.shown_before.get(first).cloned());
+        let handled = messages.iter();
+        let handled = handled.map(|inbound| Change::FinishInbound { inbound: *inbound });
+        self.commit_and_send(handled.collect(), super::messages::replacing(shown, said))
+            .await?;
+        if let Some(first) = first {
+            self.shown_before.remove(first);
+        }
+        Ok(())
     }
 }

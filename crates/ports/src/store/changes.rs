@@ -199,7 +199,8 @@ pub enum Change {
         /// Matches that are counted and not among the lines of `content`.
         more: u32,
     },
-    /// Every move of a notification, with its reason and facts (OWN-43). Unmet if it is not in `from`.
+    /// Every move of a notification, with its reason and facts (OWN-43). Unmet if it is not in `from`. One that is released from a claim takes back
+    /// that its result was waited for or read to the end: the turn that did so has told nobody (OWN-68).
     Decide(Decision),
 
     Enqueue(NewOutgoing),

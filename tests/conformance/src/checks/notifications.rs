@@ -2,6 +2,7 @@
 
 use homing_domain::ids::*;
 use homing_domain::notification::{Kind, State};
+use homing_domain::process::Consumption;
 use homing_domain::session::{Boundary, Current};
 use homing_ports::store::*;
 
@@ -294,6 +295,40 @@ pub async fn a_failed_turn_counts_an_attempt(place: &dyn Place) {
         .await;
     let row = scene.store.notification(id).await.unwrap().unwrap();
     assert!(row.turn.is_some(), "the turn that delivered it");
+}
+
+/// OWN-68
+pub async fn a_claim_that_is_released_takes_back_what_its_turn_has_read(place: &dyn Place) {
+    let scene = Scene::at(place).await;
+    for (how, stays) in [
+        (Consumption::Waited, false),
+        (Consumption::ReadToEnd, false),
+        (Consumption::PersonKilled, true),
+    ] {
+        let (process, id) = scene.notification().await;
+        let (other, _) = scene.notification().await;
+        let consume = |process| Change::Consume {
+            process,
+            lineage: scene.current.lineage,
+            how,
+        };
+        scene
+            .done(vec![
+                scene.decide(id, State::Pending, State::Claimed),
+                consume(process),
+                consume(other),
+            ])
+            .await;
+        scene
+            .done(vec![scene.decide(id, State::Claimed, State::Pending)])
+            .await;
+        let consumed = async |process| {
+            let row = scene.store.process(process).await.unwrap().unwrap();
+            row.consumed
+        };
+        assert_eq!(consumed(process).await, stays.then_some(how), "{how:?}");
+        assert_eq!(consumed(other).await, Some(how), "of another one");
+    }
 }
 
 pub async fn an_open_notification_comes_with_its_owner_lineage_and_process(place: &dyn Place) {

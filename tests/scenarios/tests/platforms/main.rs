@@ -7,6 +7,7 @@
 
 mod attachments;
 mod choices;
+mod hiccups;
 mod letters;
 mod live;
 mod moving;

@@ -283,6 +283,8 @@ pub struct Stage {
     pub settings: Settings,
     pub gateway: Gateway,
     messages: u64,
+    /// Commands that were written once more.
+    pub asked_again: usize,
 }
 
 impl Stage {
@@ -345,6 +347,7 @@ impl Stage {
             settings,
             gateway,
             messages: 0,
+            asked_again: 0,
         }
     }
 
@@ -394,6 +397,10 @@ impl Stage {
 
     pub async fn asked(&mut self) -> Asked {
         bounded("a turn", self.asked.recv()).await.unwrap()
+    }
+
+    pub fn try_asked(&mut self) -> Option<Asked> {
+        self.asked.try_recv().ok()
     }
 
     pub fn advance(&self, by: Duration) {

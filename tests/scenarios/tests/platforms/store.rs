@@ -25,6 +25,8 @@ pub struct Fragile {
     failing_turns: AtomicU32,
     questions: AtomicU64,
     commits: AtomicU64,
+    /// Operations until one fails; 0: none will.
+    until_failure: AtomicU64,
 }
 
 impl Fragile {
@@ -35,6 +37,28 @@ impl Fragile {
             failing_turns: AtomicU32::new(0),
             questions: AtomicU64::new(0),
             commits: AtomicU64::new(0),
+            until_failure: AtomicU64::new(0),
+        }
+    }
+
+    /// The operation with this number from now on, from 1, is not answered: a question, or a commit that is not made.
+    pub fn fail_one(&self, number: u64) {
+        self.until_failure.store(number, Ordering::Release);
+    }
+
+    /// It is still to come.
+    pub fn is_to_fail(&self) -> bool {
+        self.until_failure.load(Ordering::Acquire) > 0
+    }
+
+    fn stumbles(&self) -> StoreResult<()> {
+        let fewer = |left: u64| left.checked_sub(1);
+        let left = self
+            .until_failure
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, fewer);
+        match left {
+            Ok(1) => Err(StoreError::Unavailable("it fails on purpose".into())),
+            Ok(_) | Err(_) => Ok(()),
         }
     }
 
@@ -66,6 +90,7 @@ macro_rules! passed_on {
         #[async_trait]
         impl $port for Fragile {
             $(async fn $name(&self, $($argument: $type),*) -> StoreResult<$answer> {
+                self.stumbles()?;
                 self.questions.fetch_add(1, Ordering::AcqRel);
                 self.inner.$name($($argument),*).await
             })*
@@ -86,6 +111,7 @@ impl Store for Fragile {
         key: SessionKey,
         at: Timestamp,
     ) -> StoreResult<Accepted> {
+        self.stumbles()?;
         self.commits.fetch_add(1, Ordering::AcqRel);
         self.inner.accept(inbound, key, at).await
     }
@@ -117,6 +143,7 @@ impl Store for Fragile {
         self.inner.clean(before, limit).await
     }
     async fn commit(&self, commit: Commit) -> StoreResult<Committed> {
+        self.stumbles()?;
         let enqueues = |change: &Change| matches!(change, Change::Enqueue(_));
         let begins = |change: &Change| matches!(change, Change::StartTurn { .. });
         let changes = &commit.changes;
