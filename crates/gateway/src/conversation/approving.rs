@@ -13,7 +13,9 @@ use homing_domain::key::ChatType;
 use homing_domain::origin::Origin;
 use homing_domain::time::Timestamp;
 use homing_ports::platform::OutgoingKind;
-use homing_ports::store::{ApprovalState, Asker, Change, DelegationState, NewApproval, StoreError};
+use homing_ports::store::{
+    ApprovalState, Asker, Change, DelegationState, NewApproval, OutboxState, StoreError,
+};
 use homing_tools::{Approval, Question};
 use tokio::sync::oneshot;
 
@@ -30,6 +32,8 @@ use wording::{asked, buttons, yes_or_no};
 pub(super) struct Open {
     pub approval: ApprovalId,
     asker: Asker,
+    /// Whose session asks: a plain word in another one is no answer.
+    lineage: LineageId,
     person: Option<String>,
     command: String,
     asked_at: Timestamp,
@@ -148,6 +152,7 @@ impl Conversation {
         let open = Open {
             approval,
             asker: question.asker,
+            lineage,
             person: person.clone(),
             command: question.command.clone(),
             asked_at,
@@ -167,12 +172,11 @@ impl Conversation {
             why: question.why.clone(),
             expires_at,
         });
-        self.commit_and_send(vec![asks], said).await?;
-        // What was ended elsewhere asks nothing.
-        match self.inside.store.approval(approval).await? {
-            Some(_) => Ok(Put::Asked(Box::new(open))),
-            None => Ok(Put::Answered(Approval::Unanswered)),
-        }
+        Ok(match self.commit_and_send(vec![asks], said).await? {
+            true => Put::Asked(Box::new(open)),
+            // What was ended elsewhere asks nothing.
+            false => Put::Answered(Approval::Unanswered),
+        })
     }
 
     /// `None` if whoever asks does not run any more.
@@ -321,12 +325,12 @@ impl Conversation {
         let [open] = self.questions.as_slice() else {
             return Ok(false);
         };
-        let has_left = !self.outbox.iter().any(|item| open.said.contains(&item.id));
+        let current = self.row.current.map(|current| current.lineage);
         let fits = open.may_be_answered_by(written.row.origin.user.as_deref())
             && written.row.received_at > open.asked_at
             && open.expires_at > self.inside.now()
-            && has_left;
-        if !fits {
+            && current == Some(open.lineage);
+        if !fits || !self.has_arrived(&open.said).await? {
             return Ok(false);
         }
         let (approval, command) = (open.approval, inline_code(&open.command));
@@ -362,8 +366,29 @@ impl Conversation {
         self.stale = true;
         self.question_is_settled(approval, answer);
         self.read_again().await?;
-        self.send_next().await?;
+        self.send_soon().await;
         Ok(true)
+    }
+
+    /// All of it, as far as the platform says. What nobody can have read has no answer.
+    async fn has_arrived(&self, said: &[OutboxId]) -> Result<bool, StoreError> {
+        for id in said {
+            let item = self.inside.store.outbox_item(*id).await?;
+            if item.is_none_or(|item| item.state != OutboxState::Sent) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A part of a question will never arrive: it is over as if its time were.
+    pub(super) fn question_is_unseen(&mut self, part: OutboxId) {
+        let now = self.inside.now();
+        for open in &mut self.questions {
+            if open.said.contains(&part) {
+                open.expires_at = open.expires_at.min(now);
+            }
+        }
     }
 
     /// Once for a question of the turn that runs: what the message waits for. `true` while one is open.

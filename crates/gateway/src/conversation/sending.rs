@@ -214,8 +214,10 @@ impl Conversation {
         after.log(&item);
         self.mind_dead_letters(&item, &after).await;
         match after {
-            After::Sent { .. } | After::Dead { .. } | After::Cancelled { .. } => {
+            After::Sent { .. } => drop(self.outbox.pop_front()),
+            After::Dead { .. } | After::Cancelled { .. } => {
                 self.outbox.pop_front();
+                self.question_is_unseen(outbox);
             }
             After::Again { not_before, .. } => self.change_front(OutboxState::Queued, not_before),
             After::Uncertain { not_before, .. } => {

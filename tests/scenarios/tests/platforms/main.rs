@@ -17,5 +17,6 @@ mod steered;
 mod store;
 mod together;
 mod undone;
+mod unseen;
 mod used;
 mod work;
