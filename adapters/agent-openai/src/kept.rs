@@ -3,6 +3,7 @@
 //! **Invariant:** what cannot be read (another agent's, a later version's) counts as nothing: the text of the entry still says what happened.
 
 use homing_ports::agent::ReceivedFile;
+use homing_ports::inbox::CameWith;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -30,7 +31,7 @@ pub struct Kept {
     /// Of a turn's answer: what the model said last. The entry's text repeats what was said before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<String>,
-    /// In the first entry of a turn: what came with the message that it answers.
+    /// In the first entry of a turn, and of a person's message: what came with the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
 }
@@ -81,10 +82,17 @@ pub enum Place {
 }
 
 impl Kept {
+    /// Beside a person's message it is the gateway that keeps something: what the message came with.
     pub fn read(data: Option<&str>) -> Kept {
         let wire = data.and_then(|data| serde_json::from_str::<Wire>(data).ok());
         let known = wire.filter(|wire| wire.v == VERSION);
-        known.map(|wire| wire.kept).unwrap_or_default()
+        known.map_or_else(
+            || Kept {
+                asked: Asked::beside_message(data),
+                ..Kept::default()
+            },
+            |wire| wire.kept,
+        )
     }
 
     /// `None`: there is nothing to keep.
@@ -101,6 +109,15 @@ impl Kept {
 }
 
 impl Asked {
+    /// For a message whose turn left no entry of ours: it failed or was stopped. The message's text names the files and where they lie.
+    fn beside_message(data: Option<&str>) -> Option<Asked> {
+        let quoted = CameWith::read(data)?.quoted?;
+        Some(Asked {
+            quoted: Some(quoted),
+            files: Vec::new(),
+        })
+    }
+
     /// `None`: the message is all there is.
     pub fn of(quoted: Option<&str>, files: &[ReceivedFile]) -> Option<Asked> {
         let asked = Asked {
@@ -205,6 +222,18 @@ mod tests {
         let written = kept.clone().write();
         assert_eq!(Kept::read(written.as_deref()), kept);
         assert_eq!(Kept::default().write(), None);
+    }
+
+    #[test]
+    fn what_the_gateway_keeps_beside_a_message_is_read() {
+        let came_with = CameWith {
+            text: "look".into(),
+            quoted: Some("the log".into()),
+            attachments: Vec::new(),
+        };
+        let asked = Kept::read(came_with.write().as_deref()).asked;
+        assert_eq!(asked, Asked::of(Some("the log"), &[]));
+        assert_eq!(Kept::read(Some(r#"{"text":"look"}"#)), Kept::default());
     }
 
     #[test]

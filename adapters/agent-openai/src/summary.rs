@@ -3,7 +3,8 @@
 //! The beginning of the conversation is kept word for word in the summary, its end beside it; what lies between is told by the model, in pieces where it is
 //! longer than the model holds, and the pieces are made one. A summary from before is the first thing of the next.
 //!
-//! **Invariant:** a summary is whole or an error. What is kept word for word begins where no call is parted from its result.
+//! **Invariant:** a summary is whole or an error. What is kept word for word begins where no call is parted from its result. Every pass over the pieces makes
+//! the text shorter, or it is the last: a model that does not heed its limits is not asked for ever.
 
 mod text;
 
@@ -23,8 +24,10 @@ use text::{Earlier, Head};
 const HALVINGS: u32 = 3;
 /// What a piece is for, around it.
 const AROUND: u64 = 600;
-/// A model that answers longer than it may is shortened to so many bytes for each token that it may.
-const BYTES_PER_TOKEN: usize = 8;
+/// How often summaries are summarized again. Each pass leaves a third or so: a thousand pieces take seven.
+const PASSES: usize = 12;
+/// Below so many tokens there is hardly more than the note that something is left out.
+const SHORTEST: u64 = 32;
 
 pub(crate) async fn summarize(
     settings: &AgentSettings,
@@ -92,20 +95,36 @@ impl Work<'_> {
     async fn all_of(&mut self, text: &str) -> Result<String, Trouble> {
         let mut text = text.to_owned();
         let mut task = text::TASK;
-        loop {
+        for _ in 0..PASSES {
             let pieces = parts(&text, self.piece());
-            let count = pieces.len();
-            if count <= 1 {
+            if pieces.len() <= 1 {
                 return self.one(task, &text).await;
             }
-            let mut summaries = Vec::with_capacity(count);
-            for (number, piece) in pieces.iter().enumerate() {
-                let task = format!("{}\n\n{}", text::TASK, text::part(number + 1, count));
-                summaries.push(self.one(&task, piece).await?);
+            let summaries = self.of_each(&pieces).await?;
+            if estimate_tokens(&summaries) >= estimate_tokens(&text) {
+                break;
             }
-            text = summaries.join("\n\n---\n\n");
+            text = summaries;
             task = text::COMBINE;
         }
+        Err(Trouble::Other(AgentError::Model {
+            plain: "The model's summaries of the conversation do not get shorter.".into(),
+            detail: format!(
+                "what is to be summarized still takes about {} tokens, and {} are one piece of it",
+                estimate_tokens(&text),
+                self.piece()
+            ),
+        }))
+    }
+
+    async fn of_each(&mut self, pieces: &[&str]) -> Result<String, Trouble> {
+        let count = pieces.len();
+        let mut summaries = Vec::with_capacity(count);
+        for (number, piece) in pieces.iter().enumerate() {
+            let task = format!("{}\n\n{}", text::TASK, text::part(number + 1, count));
+            summaries.push(self.one(&task, piece).await?);
+        }
+        Ok(summaries.join("\n\n---\n\n"))
     }
 
     async fn one(&mut self, task: &str, text: &str) -> Result<String, Trouble> {
@@ -136,10 +155,7 @@ impl Work<'_> {
                 detail: format!("a summary is empty, {:?}", completion.finish),
             }));
         }
-        let most = usize::try_from(output)
-            .unwrap_or(usize::MAX)
-            .saturating_mul(BYTES_PER_TOKEN);
-        let said = shortened(said, most);
+        let said = fitted(said, self.longest());
         Ok(match completion.finish {
             Finish::Length => format!("{said}\n[the summary was cut off here]"),
             _ => said,
@@ -158,19 +174,41 @@ impl Work<'_> {
         }
     }
 
-    /// An eighth of the window leaves room for eight of them.
+    /// A quarter of a piece at most: several are to become one piece.
     fn output(&self) -> u64 {
+        self.free_output().min(self.piece() / 4).max(1)
+    }
+
+    /// An eighth of the window leaves room for eight of them.
+    fn free_output(&self) -> u64 {
         let room = self.model.room(self.settings);
         room.output.min(room.window / 8).max(1)
+    }
+
+    /// Tokens, by the rule of thumb, that are taken of a summary. More than what the model was asked for, as it may count otherwise than we do.
+    fn longest(&self) -> u64 {
+        (self.piece() / 3).max(SHORTEST)
     }
 
     /// Tokens of a piece, by the rule of thumb.
     fn piece(&self) -> u64 {
         let window = self.model.room(self.settings).window;
-        let around = self.output() + AROUND + estimate_tokens(text::TASK);
+        let around = self.free_output() + AROUND + estimate_tokens(text::TASK);
         let free = window.saturating_sub(around).max(window / 4) >> self.halvings;
         // As many as the model counts `free`.
         let counted = self.model.known().calibration.apply(free).max(1);
         (free.saturating_mul(free) / counted).min(free).max(64)
+    }
+}
+
+/// Shortened to so many tokens, by the rule of thumb.
+fn fitted(text: &str, tokens: u64) -> String {
+    let mut most = text.len();
+    loop {
+        let short = shortened(text, most);
+        if most == 0 || estimate_tokens(&short) <= tokens {
+            return short;
+        }
+        most = most * 3 / 4;
     }
 }

@@ -125,7 +125,7 @@ impl<'a> Turn<'a> {
             };
             if !completion.tool_calls.is_empty() {
                 if let Some(last_word) = self.carry_out(completion).await? {
-                    return Ok(self.answer(&last_word));
+                    return self.stopped(&last_word);
                 }
                 self.take_up().await?;
             } else if !self.goes_on_after(&completion).await? {
@@ -147,9 +147,9 @@ impl<'a> Turn<'a> {
         add_user(&mut self.request.messages, prompt::note(&text));
         match self.ask(ToolChoice::None).await? {
             // A server that knows no such choice may let it call once more: nothing of that is carried out.
-            Said::Whole(completion) if completion.text.trim().is_empty() => Ok(self.answer(&format!(
+            Said::Whole(completion) if completion.text.trim().is_empty() => self.stopped(&format!(
                 "I have called tools in {rounds} rounds and stopped there, without an answer. Write again, and I go on."
-            ))),
+            )),
             Said::Whole(completion) => self.finish(&completion),
             Said::BrokenOff(partial, error) => self.broken_off(&partial, &error),
         }

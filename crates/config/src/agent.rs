@@ -31,6 +31,8 @@ pub struct Agent {
     pub context_tokens: u64,
     /// The longest answer.
     pub output_tokens: u64,
+    /// What the server calls that limit. `None`: what servers at its address do, see [`Agent::output_limit`].
+    pub output_limit: Option<OutputLimit>,
     /// Without a first word, between two of them, and in all.
     #[serde(deserialize_with = "duration::field")]
     pub first_token_within: Duration,
@@ -66,6 +68,16 @@ pub enum Busy {
     Interrupt,
 }
 
+/// The name of the limit of an answer's length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputLimit {
+    /// Nearly everywhere.
+    MaxTokens,
+    /// OpenAI's newer models refuse the other one, and its older models take this one as well.
+    MaxCompletionTokens,
+}
+
 /// What background work does that needs a person's leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -91,6 +103,7 @@ impl Default for Agent {
             instructions: None,
             context_tokens: 32_768,
             output_tokens: 4_096,
+            output_limit: None,
             first_token_within: Duration::from_secs(120),
             next_token_within: Duration::from_secs(60),
             answer_within: Duration::from_secs(900),
@@ -101,6 +114,23 @@ impl Default for Agent {
 }
 
 impl Agent {
+    /// As it is set, or else as the server at `base_url` is known to want it.
+    pub fn output_limit(&self) -> OutputLimit {
+        self.output_limit
+            .unwrap_or_else(|| match self.host().to_ascii_lowercase().as_str() {
+                "api.openai.com" => OutputLimit::MaxCompletionTokens,
+                // Where data stays in a region: `eu.api.openai.com`.
+                host if host.ends_with(".api.openai.com") => OutputLimit::MaxCompletionTokens,
+                _ => OutputLimit::MaxTokens,
+            })
+    }
+
+    fn host(&self) -> &str {
+        let url = self.base_url.as_deref().unwrap_or_default();
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        rest.split(['/', ':', '?', '#']).next().unwrap_or_default()
+    }
+
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let impossible = |key, value: String, problem: &str| {
             Err(ConfigError::Impossible {

@@ -18,7 +18,7 @@ use homing_domain::key::{KeySettings, SessionKey};
 use homing_domain::verdict::{AfterAutoReset, Policy, Unaddressed, WhenAway};
 use serde::Deserialize;
 
-pub use agent::{Agent, AgentKind, AskInBackground, Busy};
+pub use agent::{Agent, AgentKind, AskInBackground, Busy, OutputLimit};
 pub use duration::{DurationError, parse_duration};
 pub use limit::{SizeError, parse_size};
 pub use secret::SecretSource;

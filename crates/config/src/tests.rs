@@ -161,3 +161,47 @@ fn background_work_asks_nobody_unless_that_is_set() {
     let error = asks("[agent]\napprove_in_background = \"yes\"").unwrap_err();
     assert!(error.to_string().contains("`refuse` or `ask`"), "{error}");
 }
+
+#[test]
+fn an_answers_limit_is_called_as_the_server_wants_it() {
+    let limit = |text: &str| {
+        let config = Config::parse(&format!("[agent]\n{text}\n"));
+        config.map(|config| config.agent.output_limit())
+    };
+    for (text, name) in [
+        ("", OutputLimit::MaxTokens),
+        (
+            "base_url = \"http://127.0.0.1:8080/v1\"",
+            OutputLimit::MaxTokens,
+        ),
+        (
+            "base_url = \"https://api.openai.com.example.org/v1\"",
+            OutputLimit::MaxTokens,
+        ),
+        (
+            "base_url = \"https://API.openai.com:443/v1\"",
+            OutputLimit::MaxCompletionTokens,
+        ),
+        (
+            "base_url = \"https://eu.api.openai.com/v1\"",
+            OutputLimit::MaxCompletionTokens,
+        ),
+        (
+            "base_url = \"https://api.openai.com/v1\"\noutput_limit = \"max_tokens\"",
+            OutputLimit::MaxTokens,
+        ),
+        (
+            "output_limit = \"max_completion_tokens\"",
+            OutputLimit::MaxCompletionTokens,
+        ),
+    ] {
+        assert_eq!(limit(text), Ok(name), "{text}");
+    }
+    let error = limit("output_limit = \"max_output\"").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("`max_tokens` or `max_completion_tokens`"),
+        "{error}"
+    );
+}

@@ -1,10 +1,13 @@
 //! The words of a summary, and the history as the model reads it for one. Pure.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use homing_domain::ids::TurnId;
 use homing_ports::store::{MessageRow, Role};
 
-use crate::kept::Kept;
+use crate::kept::{Asked, Kept};
+use crate::prompt;
 use crate::text::shortened;
 
 pub(super) const TASK: &str = "\
@@ -42,30 +45,30 @@ pub(super) struct Head(String);
 
 impl Head {
     pub(super) fn of(rows: &[MessageRow]) -> Head {
-        let first = |role: Role, from: usize| {
-            let rest = rows.iter().enumerate().skip(from);
-            let mut fit = rest.filter(|(_, row)| row.role == role && !row.text.trim().is_empty());
-            fit.next()
-        };
-        let mut head = String::new();
-        let Some((at, person)) = first(Role::Person, 0) else {
+        let mut asked = asked(rows);
+        let first = rows.iter().enumerate().find_map(|(at, row)| {
+            let is_person = row.role == Role::Person;
+            let message = is_person.then(|| message(row, &mut asked)).flatten();
+            message.map(|message| (at, message))
+        });
+        let Some((at, message)) = first else {
             return Head::default();
         };
-        quote(&mut head, &who(person), &person.text);
+        let mut head = String::new();
+        quote(&mut head, &message);
         // The answer, not what was said on the way to it.
         let answer = rows[at..].iter().find(|row| {
             row.role == Role::Agent && Kept::read(row.data.as_deref()).calls.is_empty()
         });
         if let Some(answer) = answer {
-            quote(&mut head, "agent", &answer.text);
+            quote(&mut head, &format!("agent: {}", answer.text.trim()));
         }
         Head(head)
     }
 }
 
-fn quote(head: &mut String, who: &str, text: &str) {
-    let said = format!("{who}: {}", shortened(text.trim(), HEAD));
-    for line in said.lines() {
+fn quote(head: &mut String, said: &str) {
+    for line in shortened(said, HEAD).lines() {
         head.push_str("> ");
         head.push_str(line);
         head.push('\n');
@@ -107,15 +110,17 @@ impl Earlier {
 
 pub(super) fn transcript(rows: &[MessageRow]) -> String {
     let mut text = String::new();
+    let mut asked = asked(rows);
     for row in rows {
         let kept = Kept::read(row.data.as_deref());
         let said = kept.own.as_ref().unwrap_or(&row.text).trim();
         let said = match row.role {
-            Role::Tool => shortened(said, RESULT),
-            _ => said.to_owned(),
+            Role::Person => message(row, &mut asked),
+            Role::Tool => by(row, &shortened(said, RESULT)),
+            Role::Agent | Role::Notification | Role::System => by(row, said),
         };
-        if !said.is_empty() {
-            let _infallible = writeln!(text, "{}: {said}\n", who(row));
+        if let Some(said) = said {
+            let _infallible = writeln!(text, "{said}\n");
         }
         for call in &kept.calls {
             let arguments = shortened(&call.arguments, ARGUMENTS);
@@ -123,6 +128,24 @@ pub(super) fn transcript(rows: &[MessageRow]) -> String {
         }
     }
     text
+}
+
+/// What came with the first message of each turn. The agent's own entry knows more of it than the message's, and is the later one.
+fn asked(rows: &[MessageRow]) -> HashMap<TurnId, Asked> {
+    let of_turn = |row: &MessageRow| row.turn.zip(Kept::read(row.data.as_deref()).asked);
+    rows.iter().filter_map(of_turn).collect()
+}
+
+/// A person's message with what came with it, as the model reads it in a turn. `None`: there is nothing in it.
+fn message(row: &MessageRow, asked: &mut HashMap<TurnId, Asked>) -> Option<String> {
+    let with = row.turn.and_then(|turn| asked.remove(&turn));
+    let said = row.text.trim();
+    let is_empty = said.is_empty() && with.is_none();
+    (!is_empty).then(|| prompt::person(Some(&who(row)), said, with.as_ref()))
+}
+
+fn by(row: &MessageRow, said: &str) -> Option<String> {
+    (!said.is_empty()).then(|| format!("{}: {said}", who(row)))
 }
 
 fn who(row: &MessageRow) -> String {

@@ -51,6 +51,22 @@ impl Turn<'_> {
         }
     }
 
+    /// There is a sentence of ours instead of an answer. People need the result that a notification is about more than that sentence (OWN-68), and an
+    /// agent that waits for a sub-agent's answer has to know that it is none.
+    pub(super) fn stopped(self, why: &str) -> Result<TurnAnswer, AgentError> {
+        match &self.about {
+            TurnAbout::Background { plain, .. } => {
+                let words = format!("{plain}\n\n{why}");
+                Ok(self.answer(&words))
+            }
+            TurnAbout::Delegated { .. } => Err(AgentError::Model {
+                plain: why.to_owned(),
+                detail: format!("a sub-agent has no answer: {why}"),
+            }),
+            TurnAbout::Person { .. } => Ok(self.answer(why)),
+        }
+    }
+
     /// A notification is told all the same; a sub-agent has failed.
     fn nothing_said(self, note: Option<String>) -> Result<TurnAnswer, AgentError> {
         match &self.about {

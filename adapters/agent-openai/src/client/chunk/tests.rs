@@ -123,6 +123,11 @@ fn words_for_the_end_are_translated_or_kept() {
         |word: Value| chunk(&json!({"choices": [{"delta": {}, "finish_reason": word}]})).finish;
     assert_eq!(finish(json!(null)), None);
     assert_eq!(finish(json!("")), None);
+    // Mistral's, at the end of the window.
+    assert_eq!(
+        finish(json!("model_length")),
+        Some(FinishWord::Ended(Finish::Length))
+    );
     assert_eq!(
         finish(json!("function_call")),
         Some(FinishWord::Ended(Finish::ToolCalls))
