@@ -208,7 +208,7 @@ impl Walk {
                 None => fields.push_hole(),
             },
             Piece::File { list } => {
-                fields.open.file = Some(self.list(list, &Flow::unknown()));
+                fields.open.file = Some(self.apart(|walk| walk.list(list, &Flow::unknown())));
                 fields.push_hole();
             }
             Piece::Variable {

@@ -9,7 +9,7 @@
 //! ([`Input::forgotten`]). Programs that are no shells, languages, databases, editors or pagers are given what is theirs, and nobody is asked.
 
 use super::call::{Argument, Findings};
-use super::walk::Walk;
+use super::walk::{ShellState, Walk};
 use super::{Danger, LONGEST, MOST, Rule, rules, shell};
 
 /// What a program takes its input for.
@@ -41,8 +41,8 @@ pub struct Input {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reader {
     reads: Reads,
-    /// Where a shell is, as far as that is known.
-    folder: Option<String>,
+    /// Of a shell.
+    state: ShellState,
     /// What was written, and is not over.
     open: String,
 }
@@ -134,7 +134,7 @@ impl Input {
         for reader in more {
             let readers = &mut heard.after.readers;
             let is_new =
-                |known: &Reader| known.reads != reader.reads || known.folder != reader.folder;
+                |known: &Reader| known.reads != reader.reads || known.state != reader.state;
             if readers.len() < MOST && readers.iter().all(is_new) {
                 readers.push(reader);
             }
@@ -176,7 +176,10 @@ impl Reader {
     fn new(reads: Reads, folder: Option<String>) -> Reader {
         Reader {
             reads,
-            folder,
+            state: ShellState {
+                folder,
+                ..ShellState::default()
+            },
             open: String::new(),
         }
     }
@@ -229,7 +232,7 @@ impl Reader {
         heard: &mut Heard,
         more: &mut Vec<Reader>,
     ) -> Reader {
-        let written = Walk::written(&whole, self.folder.clone());
+        let written = Walk::written(&whole, &self.state);
         written
             .dangers
             .into_iter()
@@ -250,19 +253,20 @@ impl Reader {
         }
         let mut settled = written.settled;
         if self.reads == Reads::Typed && whole.contains('#') {
-            let without = Walk::written(&whole.replace('#', " "), self.folder.clone());
+            let without = Walk::written(&whole.replace('#', " "), &self.state);
             without
                 .dangers
                 .into_iter()
                 .for_each(|danger| heard.push(danger));
-            settled = settled.min(without.settled);
+            settled.retain(|at| without.settled.binary_search(at).is_ok());
         }
-        let folder = match settled == whole.len() {
-            true => written.folder,
-            false => Walk::written(&whole[..settled], self.folder.clone()).folder,
+        let settled = settled.last().copied().unwrap_or(0);
+        let state = match settled == whole.len() {
+            true => written.state,
+            false => Walk::written(&whole[..settled], &self.state).state,
         };
         Reader {
-            folder,
+            state,
             open: whole[settled..].to_owned(),
             ..self.clone()
         }

@@ -2,9 +2,13 @@
 //!
 //! **Invariant:** reading is total, linear in the text, and bounded in depth. What is not understood is an error, never skipped; what was read before
 //! the error is kept, because a shell executes it before it notices.
+//! Shells do not agree about every text, and it is not known which of them is `sh`. So a text is read as one [`Dialect`]; where others would go on in
+//! another way, the script says so (`forked`).
 //! **Absent on purpose:** expansion, and the order in which commands run. Bodies of loops and branches are a list like any other.
 
+mod arithmetic;
 mod commands;
+mod documents;
 mod words;
 
 use words::Reader;
@@ -15,6 +19,16 @@ pub(super) const HOLE: char = '\u{e000}';
 pub(super) const DEEPEST: usize = 40;
 const EXCERPT: usize = 160;
 
+/// Which shell reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Bash,
+    /// Bash where it is `sh`, and most other shells: a single quote in `"${name:-'}"` is a character like any other.
+    Posix,
+    /// Knows no `$'…'`, no `((…))` and no `$[…]`, either.
+    Dash,
+}
+
 /// Why a text cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Trouble {
@@ -24,8 +38,13 @@ pub(super) enum Trouble {
     Open,
     #[error("a word or sign stands where it has no meaning")]
     Misplaced,
+    #[error("a here-document is begun and not ended")]
+    OpenDocument,
     #[error("it is nested too deeply")]
     TooDeep,
+    /// No danger by itself: what is before it is all that such a shell runs, and another one reads on.
+    #[error("no shell reads it to its end")]
+    Refused,
 }
 
 #[derive(Debug, Default)]
@@ -34,10 +53,12 @@ pub(super) struct Script {
     /// The contents of here-documents, in their order.
     pub bodies: Vec<Word>,
     pub trouble: Option<Trouble>,
-    /// Where the last line begins that is not over: what comes before it is complete.
-    pub settled: usize,
+    /// Where lines begin before which all is complete, in their order.
+    pub settled: Vec<usize>,
     /// Its trouble is that it ends inside of something; more may come that completes it.
     pub waits: bool,
+    /// Other dialects may read it in another way.
+    pub forked: bool,
 }
 
 pub(super) type Pipeline = Vec<Command>;
@@ -61,6 +82,8 @@ pub(super) struct Simple {
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub body: Vec<Pipeline>,
+    /// It is `( )`, or stands before a `&`.
+    pub subshell: bool,
     /// What a loop goes through, what a `case` looks at, what `[[ ]]` compares.
     pub words: Vec<Word>,
     /// That of `for`.
@@ -137,15 +160,16 @@ impl Word {
     }
 }
 
-pub(super) fn read(text: &str, depth: usize) -> Script {
-    let mut reader = Reader::new(text, depth);
+pub(super) fn read(text: &str, depth: usize, dialect: Dialect) -> Script {
+    let mut reader = Reader::new(text, depth, dialect);
     let mut list = Vec::new();
     let trouble = reader.script(&mut list).err();
     Script {
         list,
         trouble,
-        settled: reader.settled,
         waits: reader.waits_for_more(trouble),
+        settled: reader.settled,
+        forked: reader.forked,
         bodies: reader.bodies,
     }
 }

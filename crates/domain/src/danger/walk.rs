@@ -2,16 +2,25 @@
 //!
 //! **Invariant:** what is executed in any branch is looked at as if it were executed. Depth and work are bounded; where a bound ends the walk, that is a danger.
 
+mod aliases;
+mod readings;
+
+pub(super) use readings::ShellState;
+
 use super::call::{Argument, Call, Findings, Flow};
 use super::expand::{Value, Variables};
 use super::input::Reads;
 use super::shell::{
-    self, Assignment, Command, Group, Pipeline, Redirect, RedirectKind, Script, Simple, Word,
+    self, Assignment, Command, Dialect, Group, Pipeline, Redirect, RedirectKind, Script, Simple,
+    Trouble, Word,
 };
 use super::wrappers::{self, Inner};
 use super::{Danger, MOST, Rule, paths, rules};
+use aliases::Aliases;
 
 const DEEPEST: usize = shell::DEEPEST;
+/// Bytes of the longest folder that is followed. Linux knows no longer path.
+const LONGEST_FOLDER: usize = 4096;
 
 #[derive(Debug)]
 pub(super) struct Walk {
@@ -19,69 +28,32 @@ pub(super) struct Walk {
     pub variables: Variables,
     pub spent: usize,
     depth: usize,
+    dialect: Dialect,
+    /// Another shell might read another command somewhere.
+    forked: bool,
+    /// This shell would not read all of it.
+    refused: bool,
     /// Where relative paths begin, after a `cd`.
     folder: Option<String>,
+    aliases: Aliases,
     /// The here-documents of the script that is walked.
     bodies: std::rc::Rc<Vec<Word>>,
     /// What takes the standard input for what, and the folder that it does so in.
     reads: Vec<(Reads, Option<String>)>,
 }
 
-/// What is found in a text that is written to a shell.
-#[derive(Debug)]
-pub(super) struct Written {
-    pub dangers: Vec<Danger>,
-    /// What reads the text that comes after it.
-    pub reads: Vec<(Reads, Option<String>)>,
-    /// Where its last line begins that is not over.
-    pub settled: usize,
-    /// Where the shell is after it.
-    pub folder: Option<String>,
-}
-
 impl Walk {
-    pub fn over(command: &str) -> Vec<Danger> {
-        let mut walk = Walk::new(Variables::of(command), None);
-        walk.source(command, &Flow::default());
-        walk.finish(command)
-    }
-
-    /// What takes the standard input of a command for what.
-    pub fn readers(command: &str) -> Vec<(Reads, Option<String>)> {
-        let mut walk = Walk::new(Variables::of(command), None);
-        walk.source(command, &Flow::open());
-        walk.reads
-    }
-
-    /// A text that comes after others, and may end in the middle.
-    pub fn written(text: &str, folder: Option<String>) -> Written {
-        let mut walk = Walk::new(Variables::uncertain(text), folder);
-        walk.spend(text.len());
-        let mut script = shell::read(text, 0);
-        let settled = script.settled;
-        if script.waits {
-            script.trouble = None;
-        }
-        walk.script(script, text, &Flow::open());
-        let (reads, folder) = (
-            std::mem::take(&mut walk.reads),
-            std::mem::take(&mut walk.folder),
-        );
-        Written {
-            dangers: walk.finish(text),
-            reads,
-            settled,
-            folder,
-        }
-    }
-
-    fn new(variables: Variables, folder: Option<String>) -> Walk {
+    fn new(variables: Variables, dialect: Dialect) -> Walk {
         Walk {
             found: Vec::new(),
             variables,
             spent: 0,
             depth: 0,
-            folder,
+            dialect,
+            forked: false,
+            refused: false,
+            folder: None,
+            aliases: Aliases::default(),
             bodies: std::rc::Rc::default(),
             reads: Vec::new(),
         }
@@ -129,7 +101,7 @@ impl Walk {
         if self.is_spent() {
             return Flow::unknown();
         }
-        let script = shell::read(text, self.depth);
+        let script = shell::read(text, self.depth, self.dialect);
         self.script(script, text, input)
     }
 
@@ -139,17 +111,29 @@ impl Walk {
             let why = "A part of what a shell reads as commands is only known when it runs.";
             self.add(Rule::HiddenCode, why, &part);
         }
+        self.forked |= script.forked;
         let outer = std::mem::replace(&mut self.bodies, script.bodies.into());
         let output = self.list(&script.list, input);
         self.bodies = outer;
-        if let Some(trouble) = script.trouble {
-            self.add(
-                Rule::HiddenCode,
-                format!("It cannot be understood: {trouble}."),
-                &part,
-            );
+        match script.trouble {
+            None => {}
+            Some(Trouble::Refused) => self.refused = true,
+            Some(trouble) => self.misunderstood(trouble, &part),
         }
         output
+    }
+
+    fn misunderstood(&mut self, trouble: Trouble, part: &str) {
+        let why = format!("It cannot be understood: {trouble}.");
+        self.add(Rule::HiddenCode, why, part);
+    }
+
+    /// What runs in a shell of its own, as in `( )`: whoever started it stays where it is.
+    pub fn apart<T>(&mut self, walk: impl FnOnce(&mut Walk) -> T) -> T {
+        let folder = self.folder.clone();
+        let result = walk(self);
+        self.folder = folder;
+        result
     }
 
     pub fn list(&mut self, list: &[Pipeline], input: &Flow) -> Flow {
@@ -164,10 +148,13 @@ impl Walk {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, input: &Flow) -> Flow {
+        if let [command] = pipeline.as_slice() {
+            return self.command(command, input);
+        }
         let mut flow = input.clone();
         for (index, command) in pipeline.iter().enumerate() {
             flow.piped |= index > 0;
-            flow = self.command(command, &flow);
+            flow = self.apart(|walk| walk.command(command, &flow));
         }
         flow
     }
@@ -175,7 +162,7 @@ impl Walk {
     fn command(&mut self, command: &Command, input: &Flow) -> Flow {
         self.spend(1);
         match command {
-            Command::Simple(simple) => self.simple(simple, input),
+            Command::Simple(simple) => self.simple(simple, &[], input),
             Command::Group(group) => self.group(group, input),
             Command::Function { name, body } => {
                 // Who calls it, and with which input, is not followed.
@@ -209,14 +196,19 @@ impl Walk {
             self.variables.set(name, Value::Each(each));
         }
         let input = self.redirects(&group.redirects, input, &group.excerpt);
-        self.list(&group.body, &input)
+        match group.subshell {
+            true => self.apart(|walk| walk.list(&group.body, &input)),
+            false => self.list(&group.body, &input),
+        }
     }
 
-    fn simple(&mut self, simple: &Simple, input: &Flow) -> Flow {
+    /// A command with its arguments, and `more` of them.
+    fn simple(&mut self, simple: &Simple, more: &[Argument], input: &Flow) -> Flow {
         for assignment in &simple.assignments {
             self.assign(assignment, &simple.excerpt);
         }
-        let arguments = self.expand_all(&simple.words);
+        let mut arguments = self.expand_all(&simple.words);
+        arguments.extend_from_slice(more);
         let input = self.redirects(&simple.redirects, input, &simple.excerpt);
         if arguments.is_empty() {
             return Flow::default();
@@ -233,6 +225,7 @@ impl Walk {
         if wrappers::is_command_variable(name) && value.is_exact() {
             self.nested(&value.text, &Flow::default());
         }
+        self.define_alias_by(name, &value, part);
         if value.is_exact() && !name.ends_with(['+', ']']) {
             self.variables.set(name, Value::Text(value.text));
         }
@@ -253,7 +246,7 @@ impl Walk {
                 }
                 RedirectKind::Read => input = self.read_file(target, &input, part),
                 RedirectKind::Write => {
-                    let path = paths::normal(&target.text, self.folder.as_deref());
+                    let path = self.path(&target.text);
                     let mut findings = Findings::default();
                     rules::write(&path, &mut findings);
                     self.add_all(findings, part);
@@ -270,7 +263,7 @@ impl Walk {
                 ..flow
             };
         }
-        let path = paths::normal(&target.text, self.folder.as_deref());
+        let path = self.path(&target.text);
         if paths::is_standard_input(&path) {
             return input.clone();
         }
@@ -283,6 +276,18 @@ impl Walk {
         }
     }
 
+    fn path(&mut self, text: &str) -> String {
+        self.spend_folder(1);
+        let folder = self.folder.as_deref().filter(|_| !self.is_spent());
+        paths::normal(text, folder)
+    }
+
+    /// That many paths may begin in the folder, and each is as long as it.
+    fn spend_folder(&mut self, paths: usize) {
+        let length = self.folder.as_ref().map_or(0, String::len);
+        self.spend(length * paths / 2);
+    }
+
     fn call(&mut self, arguments: &[Argument], input: &Flow, part: &str) -> Flow {
         let Some((first, rest)) = arguments.split_first() else {
             return Flow::unknown();
@@ -292,6 +297,10 @@ impl Walk {
             self.add(Rule::HiddenCode, why, part);
         }
         self.spend(rest.len());
+        self.spend_folder(1 + rest.len());
+        if self.is_spent() {
+            return Flow::unknown();
+        }
         if self.depth >= DEEPEST {
             self.add(
                 Rule::HiddenCode,
@@ -317,20 +326,31 @@ impl Walk {
         self.add_all(findings, part);
         let mut output = wrappers::output(&call);
         for inner in inner {
-            let flow = match inner {
-                Inner::Command(arguments) => {
-                    self.depth += 1;
-                    let flow = self.call(&arguments, input, part);
-                    self.depth -= 1;
-                    flow
-                }
-                Inner::Source(text) => self.nested(&text, input),
+            let flow = match runs_in_this_shell(call.name) {
+                true => self.inner(inner, input, part),
+                false => self.apart(|walk| walk.inner(inner, input, part)),
             };
             output.remote |= flow.remote;
             output.secret |= flow.secret;
         }
-        self.change_folder(&call);
+        self.change_folder(&call, part);
+        self.define_aliases(&call, part);
+        let aliased = self.alias(&first.text, rest, input, part);
+        output.remote |= aliased.remote;
+        output.secret |= aliased.secret;
         output
+    }
+
+    fn inner(&mut self, inner: Inner, input: &Flow, part: &str) -> Flow {
+        match inner {
+            Inner::Command(arguments) => {
+                self.depth += 1;
+                let flow = self.call(&arguments, input, part);
+                self.depth -= 1;
+                flow
+            }
+            Inner::Source(text) => self.nested(&text, input),
+        }
     }
 
     /// A text inside of a text.
@@ -341,7 +361,7 @@ impl Walk {
         flow
     }
 
-    fn change_folder(&mut self, call: &Call<'_>) {
+    fn change_folder(&mut self, call: &Call<'_>, part: &str) {
         if !matches!(call.name, "cd" | "pushd") {
             return;
         }
@@ -349,15 +369,24 @@ impl Walk {
         self.folder = match target {
             None => Some("~".to_owned()),
             Some(target) if target.is_exact() && target.text != "-" => {
-                Some(paths::normal(&target.text, self.folder.as_deref()))
+                Some(self.path(&target.text))
             }
             Some(_) => None,
         };
+        if self
+            .folder
+            .as_ref()
+            .is_some_and(|folder| folder.len() > LONGEST_FOLDER)
+        {
+            self.folder = None;
+            let why = "The folder that it goes to has a longer path than there can be.";
+            self.add(Rule::HiddenCode, why, part);
+        }
     }
 
     /// What `$(…)` prints, where every machine prints the same.
     pub fn output_of(&mut self, list: &[Pipeline]) -> Option<&'static str> {
-        self.list(list, &Flow::default());
+        self.apart(|walk| walk.list(list, &Flow::default()));
         let [pipeline] = list else { return None };
         let [Command::Simple(simple)] = pipeline.as_slice() else {
             return None;
@@ -369,6 +398,14 @@ impl Walk {
             _ => None,
         }
     }
+}
+
+/// Whether what this command runs can change the shell that it stands in.
+fn runs_in_this_shell(name: &str) -> bool {
+    matches!(
+        name,
+        "eval" | "command" | "builtin" | "time" | "exec" | "." | "source"
+    )
 }
 
 /// Why it is not known which program a name is.

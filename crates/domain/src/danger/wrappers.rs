@@ -96,9 +96,8 @@ pub(super) fn inner(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
             .into_iter()
             .flat_map(source)
             .collect(),
-        "alias" => call
-            .texts()
-            .filter_map(|text| text.split_once('='))
+        "alias" => aliases(call)
+            .iter()
             .flat_map(|(_, value)| source(value))
             .collect(),
         "parallel" => parallel(call, findings),
@@ -144,6 +143,25 @@ pub(super) fn inner(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
                 .collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// The names that `alias` defines, and what they stand for: `name=value`, or `name value` in some shells.
+pub(super) fn aliases(call: &Call<'_>) -> Vec<(String, String)> {
+    let texts: Vec<&str> = call
+        .operands()
+        .map(|operand| operand.text.as_str())
+        .collect();
+    let pairs: Vec<_> = texts
+        .iter()
+        .filter_map(|text| text.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    match texts.as_slice() {
+        [name, value @ ..] if pairs.is_empty() && !value.is_empty() => {
+            vec![((*name).to_owned(), value.join(" "))]
+        }
+        _ => pairs,
     }
 }
 

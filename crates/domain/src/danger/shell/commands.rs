@@ -1,8 +1,9 @@
 //! Commands: lists, pipelines, groups, functions, redirections.
 
-use super::words::{Reader, Waiting};
+use super::words::Reader;
 use super::{
-    Assignment, Command, Group, Pipeline, Redirect, RedirectKind, Simple, Trouble, Word, excerpt,
+    Assignment, Command, Dialect, Group, Pipeline, Redirect, RedirectKind, Simple, Trouble, Word,
+    excerpt,
 };
 
 type Read<T> = Result<T, Trouble>;
@@ -30,6 +31,8 @@ impl<'a> Reader<'a> {
     /// Pipelines up to one of the words or signs of `until`, which is taken and given back. With none, up to the end.
     fn list(&mut self, until: &[&'static str], list: &mut Vec<Pipeline>) -> Read<&'static str> {
         let mut separated = true;
+        // Where in the list those begin that a `&` would put into the background.
+        let mut begin = list.len();
         loop {
             self.skip_blanks();
             if let Some(end) = self.ends(until) {
@@ -40,12 +43,21 @@ impl<'a> Reader<'a> {
                 None => return Err(Trouble::Open),
                 Some(b'\n') => {
                     self.newline()?;
+                    begin = list.len();
                     if until.is_empty() && !self.cut_short {
-                        self.settled = self.at;
+                        self.settled.push(self.at);
                     }
                 }
-                Some(b';') if !self.rest().starts_with(";;") => self.at += 1,
-                Some(b'&') if !self.rest().starts_with("&>") => self.at += 1,
+                Some(b';') if !self.rest().starts_with(";;") => {
+                    self.at += 1;
+                    begin = list.len();
+                }
+                Some(b'&') if self.take("&&") => {}
+                Some(b'&') if !self.rest().starts_with("&>") => {
+                    self.at += 1;
+                    into_background(list, begin);
+                    begin = list.len();
+                }
                 Some(b'|') if self.take("||") => {}
                 Some(_) if separated => {
                     let pipeline = self.deeper(Reader::pipeline)?;
@@ -116,7 +128,11 @@ impl<'a> Reader<'a> {
         let from = self.at;
         let mut group = Group::default();
         match self.bare_word() {
-            "" if self.take("(") => drop(self.list(&[")"], &mut group.body)?),
+            "" if self.rest().starts_with("((") => match self.arithmetic_command()? {
+                Some(word) => group.words.push(word),
+                None => self.subshell(&mut group)?,
+            },
+            "" if self.peek() == Some(b'(') => self.subshell(&mut group)?,
             "{" => self.block("{", "}", &mut group)?,
             "if" => self.branches(&mut group)?,
             word @ ("while" | "until") => {
@@ -165,6 +181,17 @@ impl<'a> Reader<'a> {
                 .any(|word| begins(word))
     }
 
+    fn subshell(&mut self, group: &mut Group) -> Read<()> {
+        let from = self.at;
+        self.at += 1;
+        group.subshell = true;
+        let read = self.list(&[")"], &mut group.body);
+        if read.is_err() && self.dialect == Dialect::Dash && self.is_calculated(from) {
+            return Err(Trouble::Refused);
+        }
+        read.map(drop)
+    }
+
     fn block(&mut self, opening: &str, closing: &'static str, group: &mut Group) -> Read<()> {
         self.at += opening.len();
         self.list(&[closing], &mut group.body)?;
@@ -195,7 +222,10 @@ impl<'a> Reader<'a> {
             };
             // What is calculated may hold substitutions.
             let inside = &self.rest()[..end];
-            if inside.contains('`') || inside.contains("$(") || inside.contains("${") {
+            if inside.contains(['`', '\'', '"', '\\'])
+                || inside.contains("$(")
+                || inside.contains("${")
+            {
                 return Err(Trouble::Misplaced);
             }
             self.at += end + 2;
@@ -372,30 +402,17 @@ impl<'a> Reader<'a> {
         };
         Ok(Some(Redirect { kind, target }))
     }
+}
 
-    fn here_document_later(&mut self, target: &Word, strip_tabs: bool) -> Read<Redirect> {
-        use super::Piece;
-        let mut delimiter = String::new();
-        let mut quoted_anywhere = false;
-        for piece in &target.pieces {
-            let Piece::Text { text, quoted } = piece else {
-                return Err(Trouble::Misplaced);
-            };
-            delimiter.push_str(text);
-            quoted_anywhere |= quoted;
-        }
-        let body = self.bodies.len();
-        self.bodies.push(Word::default());
-        self.waiting.push(Waiting {
+/// What a `&` ends runs in a shell of its own.
+fn into_background(list: &mut Vec<Pipeline>, begin: usize) {
+    let body = list.split_off(begin);
+    if !body.is_empty() {
+        list.push(vec![Command::Group(Group {
             body,
-            delimiter,
-            quoted: quoted_anywhere,
-            strip_tabs,
-        });
-        Ok(Redirect {
-            kind: RedirectKind::HereDocument(body),
-            target: Word::default(),
-        })
+            subshell: true,
+            ..Group::default()
+        })]);
     }
 }
 

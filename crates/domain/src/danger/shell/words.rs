@@ -1,6 +1,9 @@
-//! Words: quotes, expansions, substitutions, here-documents.
+//! Words: quotes, expansions, substitutions.
 
-use super::{DEEPEST, HOLE, Piece, Trouble, Word};
+use std::collections::HashSet;
+
+use super::documents::Waiting;
+use super::{DEEPEST, Dialect, HOLE, Piece, Trouble, Word};
 
 pub(super) struct Reader<'a> {
     pub text: &'a str,
@@ -9,32 +12,54 @@ pub(super) struct Reader<'a> {
     /// Here-documents that begin after the line that is being read.
     pub waiting: Vec<Waiting>,
     pub bodies: Vec<Word>,
-    /// Behind the last line end at which nothing was open.
-    pub settled: usize,
+    /// Behind the line ends at which nothing was open.
+    pub settled: Vec<usize>,
     /// The text ended before a here-document did.
     pub cut_short: bool,
     /// A text inside of this one cannot be read, whatever comes after.
-    broken: bool,
+    pub broken: bool,
+    pub dialect: Dialect,
+    /// There was something that other dialects read in another way.
+    pub forked: bool,
+    /// Where `((` begins no arithmetic.
+    pub subshells: HashSet<usize>,
 }
 
-pub(super) struct Waiting {
-    pub body: usize,
-    pub delimiter: String,
-    pub quoted: bool,
-    pub strip_tabs: bool,
+/// What ends a text with expansions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    End,
+    Quote,
+    /// The `}` of `${`.
+    Brace,
+    /// The same inside of double quotes, where shells do not agree about single ones.
+    QuotedBrace,
+}
+
+impl Until {
+    const fn sign(self) -> Option<u8> {
+        match self {
+            Until::End => None,
+            Until::Quote => Some(b'"'),
+            Until::Brace | Until::QuotedBrace => Some(b'}'),
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(text: &'a str, depth: usize) -> Reader<'a> {
+    pub fn new(text: &'a str, depth: usize, dialect: Dialect) -> Reader<'a> {
         Reader {
             text,
             at: 0,
             depth,
             waiting: Vec::new(),
             bodies: Vec::new(),
-            settled: 0,
+            settled: Vec::new(),
             cut_short: false,
             broken: false,
+            dialect,
+            forked: false,
+            subshells: HashSet::new(),
         }
     }
 
@@ -42,9 +67,7 @@ impl<'a> Reader<'a> {
     pub fn waits_for_more(&self, trouble: Option<Trouble>) -> bool {
         match trouble {
             None | Some(Trouble::TooDeep) => false,
-            Some(Trouble::OpenQuote | Trouble::Open | Trouble::Misplaced) => {
-                !self.broken && self.at >= self.text.len()
-            }
+            Some(_) => !self.broken && self.at >= self.text.len(),
         }
     }
 
@@ -90,51 +113,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The end of a line, and the here-documents that were announced on it.
-    pub fn newline(&mut self) -> Result<(), Trouble> {
-        self.at += 1;
-        for waiting in std::mem::take(&mut self.waiting) {
-            self.here_document(&waiting)?;
-        }
-        Ok(())
-    }
-
-    fn here_document(&mut self, waiting: &Waiting) -> Result<(), Trouble> {
-        let mut content = String::new();
-        let mut ended = false;
-        while self.at < self.text.len() {
-            let rest = self.rest();
-            let line = &rest[..rest.find('\n').map_or(rest.len(), |end| end + 1)];
-            self.at += line.len();
-            let line = if waiting.strip_tabs {
-                line.trim_start_matches('\t')
-            } else {
-                line
-            };
-            if line.trim_end_matches(['\n', '\r']) == waiting.delimiter {
-                // Without the end of its line it may become another one.
-                ended = line.ends_with('\n');
-                break;
-            }
-            content.push_str(line);
-        }
-        self.cut_short |= !ended;
-        let pieces = if waiting.quoted {
-            vec![Piece::Text {
-                text: content,
-                quoted: true,
-            }]
-        } else {
-            self.within(&content, |reader| reader.expansions(None))?
-        };
-        if let Some(body) = self.bodies.get_mut(waiting.body) {
-            body.pieces = pieces;
-        }
-        Ok(())
-    }
-
     /// Reads another text with a reader of its own.
-    fn within<T>(
+    pub fn within<T>(
         &mut self,
         text: &str,
         read: impl FnOnce(&mut Reader<'_>) -> Result<T, Trouble>,
@@ -142,11 +122,14 @@ impl<'a> Reader<'a> {
         if self.depth >= DEEPEST {
             return Err(Trouble::TooDeep);
         }
-        let mut inner = Reader::new(text, self.depth + 1);
+        let mut inner = Reader::new(text, self.depth + 1, self.dialect);
         inner.bodies = std::mem::take(&mut self.bodies);
         let result = read(&mut inner);
         self.bodies = inner.bodies;
-        self.broken |= result.is_err();
+        self.forked |= inner.forked;
+        self.broken |= result
+            .as_ref()
+            .is_err_and(|trouble| *trouble != Trouble::Refused);
         result
     }
 
@@ -197,7 +180,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn escaped(&mut self, pieces: &mut Vec<Piece>) {
+    pub fn escaped(&mut self, pieces: &mut Vec<Piece>) {
         self.at += 1;
         let Some(character) = self.rest().chars().next() else {
             return push(pieces, "\\", true);
@@ -208,7 +191,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn single_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
+    pub fn single_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
         self.at += 1;
         let Some(end) = self.rest().find('\'') else {
             self.at = self.text.len();
@@ -219,19 +202,19 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn double_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
+    pub fn double_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
         self.at += 1;
         push(pieces, "", true);
-        pieces.extend(self.deeper(|reader| reader.expansions(Some(b'"')))?);
+        pieces.extend(self.deeper(|reader| reader.expansions(Until::Quote))?);
         Ok(())
     }
 
-    /// Text with expansions up to `end`, which is taken; without one, all of it.
-    fn expansions(&mut self, end: Option<u8>) -> Result<Vec<Piece>, Trouble> {
+    /// Text with expansions up to its end, which is taken.
+    pub fn expansions(&mut self, until: Until) -> Result<Vec<Piece>, Trouble> {
         let mut pieces = Vec::new();
         while let Some(byte) = self.peek() {
             match byte {
-                _ if Some(byte) == end => {
+                _ if Some(byte) == until.sign() => {
                     self.at += 1;
                     return Ok(pieces);
                 }
@@ -246,20 +229,32 @@ impl<'a> Reader<'a> {
                 b'`' => pieces.push(self.backquoted(true)?),
                 b'$' => self.dollar(&mut pieces, true)?,
                 // Inside of `${…}` quotes mean what they always do.
-                b'\'' if end == Some(b'}') => self.single_quoted(&mut pieces)?,
-                b'"' if end == Some(b'}') => self.double_quoted(&mut pieces)?,
+                b'\'' if until == Until::Brace => self.single_quoted(&mut pieces)?,
+                b'\'' if until == Until::QuotedBrace => self.disputed_quote(&mut pieces)?,
+                b'"' if until.sign() == Some(b'}') => self.double_quoted(&mut pieces)?,
                 _ => self.plain(&mut pieces, true),
             }
         }
-        match end {
-            None => Ok(pieces),
-            Some(b'"') => Err(Trouble::OpenQuote),
-            Some(_) => Err(Trouble::Open),
+        match until {
+            Until::End => Ok(pieces),
+            Until::Quote => Err(Trouble::OpenQuote),
+            Until::Brace | Until::QuotedBrace => Err(Trouble::Open),
         }
     }
 
+    /// As in `"${name:-'}"`.
+    fn disputed_quote(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Trouble> {
+        self.forked = true;
+        if self.dialect != Dialect::Bash {
+            self.plain(pieces, true);
+            return Ok(());
+        }
+        // Bash runs nothing of a text in which it is not closed.
+        self.single_quoted(pieces).map_err(|_| Trouble::Refused)
+    }
+
     /// Characters that mean nothing, and holes.
-    fn plain(&mut self, pieces: &mut Vec<Piece>, quoted: bool) {
+    pub fn plain(&mut self, pieces: &mut Vec<Piece>, quoted: bool) {
         let rest = self.rest();
         let length = rest
             .find(|character: char| SPECIAL.contains(&character) || character == HOLE)
@@ -276,7 +271,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn backquoted(&mut self, quoted: bool) -> Result<Piece, Trouble> {
+    pub fn backquoted(&mut self, quoted: bool) -> Result<Piece, Trouble> {
         self.at += 1;
         let mut source = String::new();
         loop {
@@ -307,7 +302,7 @@ impl<'a> Reader<'a> {
         Ok(Piece::Output { list })
     }
 
-    fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Result<(), Trouble> {
+    pub fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Result<(), Trouble> {
         self.at += 1;
         match self.peek() {
             Some(b'(') if self.take("((") => {
@@ -324,10 +319,21 @@ impl<'a> Reader<'a> {
                 let indirect = self.take("!") || self.take("#");
                 let name = self.variable_name();
                 let bare = !indirect && self.peek() == Some(b'}');
-                let inside = self.deeper(|reader| reader.expansions(Some(b'}')))?;
+                let until = match quoted && self.gives_a_word() {
+                    true => Until::QuotedBrace,
+                    false => Until::Brace,
+                };
+                let inside = self.deeper(|reader| reader.expansions(until))?;
                 pieces.push(variable(&name, !bare, inside, quoted));
             }
-            Some(b'\'') if !quoted => self.ansi_quoted(pieces)?,
+            Some(b'[') => self.old_arithmetic(pieces, quoted)?,
+            Some(b'\'') if !quoted => {
+                self.forked = true;
+                match self.dialect {
+                    Dialect::Dash => push(pieces, "$", quoted),
+                    Dialect::Bash | Dialect::Posix => self.ansi_quoted(pieces)?,
+                }
+            }
             Some(b'"') if !quoted => self.double_quoted(pieces)?,
             Some(byte) if is_parameter(byte) => {
                 let name = self.variable_name();
@@ -336,6 +342,13 @@ impl<'a> Reader<'a> {
             _ => push(pieces, "$", quoted),
         }
         Ok(())
+    }
+
+    /// Whether what follows the name is a word to take its place, and no pattern: in those all shells know single quotes.
+    fn gives_a_word(&self) -> bool {
+        let rest = self.rest();
+        let rest = rest.strip_prefix(':').unwrap_or(rest);
+        rest.starts_with(['-', '=', '?', '+'])
     }
 
     /// A name, a digit, or one of the special signs.
@@ -352,31 +365,6 @@ impl<'a> Reader<'a> {
         }
         self.at += length;
         rest[..length].to_owned()
-    }
-
-    /// Up to `))`. A subshell directly inside of `$( )` has to be written with a space.
-    fn arithmetic(&mut self) -> Result<Vec<Piece>, Trouble> {
-        let mut inside = Vec::new();
-        let mut open = 0_usize;
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'(' => {
-                    open += 1;
-                    self.at += 1;
-                }
-                b')' if open > 0 => {
-                    open -= 1;
-                    self.at += 1;
-                }
-                b')' if self.take("))") => return Ok(inside),
-                b')' => return Err(Trouble::Misplaced),
-                b'`' => inside.push(self.backquoted(true)?),
-                b'$' => self.dollar(&mut inside, true)?,
-                b'"' => self.double_quoted(&mut inside)?,
-                _ => self.plain(&mut inside, true),
-            }
-        }
-        Err(Trouble::Open)
     }
 
     /// `$'…'`, with escapes as in C.
@@ -429,7 +417,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn variable(name: &str, changed: bool, inside: Vec<Piece>, quoted: bool) -> Piece {
+pub(super) fn variable(name: &str, changed: bool, inside: Vec<Piece>, quoted: bool) -> Piece {
     Piece::Variable {
         name: name.to_owned(),
         changed,
@@ -439,7 +427,7 @@ fn variable(name: &str, changed: bool, inside: Vec<Piece>, quoted: bool) -> Piec
 }
 
 /// Adds to the last piece if it is of the same kind.
-fn push(pieces: &mut Vec<Piece>, text: &str, quoted: bool) {
+pub(super) fn push(pieces: &mut Vec<Piece>, text: &str, quoted: bool) {
     match pieces.last_mut() {
         Some(Piece::Text {
             text: last,

@@ -51,3 +51,31 @@ fn ordinary_work_is_not_asked_about() {
     assert!(asked.is_empty(), "{}", asked.join("\n"));
     assert!(ROWS.len() >= 150);
 }
+
+/// Texts that are only harmless if they are read exactly.
+#[rustfmt::skip]
+const EXACT: &[&str] = &[
+    "(cd /usr/include && grep -r foo .); echo done > out.txt", "x=$(cd /usr/share && ls); touch a", "cd /usr/share | ls; touch a", "ls /x | (cd /usr && ls); touch a",
+    "diff <(cd /usr/share && ls) a > b", "cd /usr/share && ls & echo x > out", "sh -c 'cd /usr/share && ls'; touch a", "ssh host 'cd /etc && ls'; touch a",
+    "docker exec web sh -c 'cd /etc && cat hosts' > hosts", "(cd a && make) && (cd b && make) && echo x > out", "./server & sleep 1; curl localhost > out; kill $!",
+    "echo \"${MSG:-don't know}\"", "echo \"${A:-don't}\" \"${B:-can't}\"", "echo \"${x:-'a b'}\"", "echo \"${x#'a'}\" ${y:-'b c'}", "echo $'a\\tb'", "IFS=$'\\n'; ls", "grep $'\\t' file", "echo \"it's $'\"",
+    "((i++))", "((i += 1)); ls", "((x = 1 + 2)) && echo y", "((x = (1 + 2) * 3))", "if ((a > 3 && b < 2)); then ls; fi", "while ((i < 10)); do ((i++)); done", "((cd a && make) && ls)", "((echo a); echo b)", "echo $[1+2] \"$[a[1] * 2]\"", "echo $((1 << 2))", "echo \"$[\"",
+    "cat <<EOF\nfoo \\\nbar\nEOF", "cat <<EOF\nEOF", "cat <<'EOF' > run.sh\ncargo build \\\n  --release\nEOF\nls", "cat <<A <<B\na\nA\nb\nB\nls", "cat <<-EOF\n\tfoo\n\tEOF\nls", "cat <<EOF\r\nfoo\r\nEOF\r\nls\r\n", "cat <<EOF\nit's ${x:-don't}\nEOF\nls",
+    "alias ll='ls -l'\nll src", "alias ls='ls --color'\nls -a $dir", "alias g=git\ng status && g push", "alias", "alias -p", "alias ..='cd ..'\n..\nls", "alias rm='rm -i'\nrm x", "alias k=kubectl\nk get pods", "alias grep='grep --color=auto' egrep='egrep --color=auto'\ngrep \"$x\" y | egrep z",
+];
+
+#[test]
+fn what_is_read_exactly_is_not_asked_about() {
+    let asked: Vec<String> = EXACT
+        .iter()
+        .filter(|command| !look(command).is_empty())
+        .map(|command| {
+            format!(
+                "{command:?} is {:?}: {:?}",
+                names(command),
+                look(command)[0].why
+            )
+        })
+        .collect();
+    assert!(asked.is_empty(), "{}", asked.join("\n"));
+}

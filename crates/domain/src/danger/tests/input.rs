@@ -376,3 +376,66 @@ fn what_is_not_known_any_more_is_asked_about() {
     assert!(!open.dangers.is_empty());
     assert!(!open.after.hear("ls\n").dangers.is_empty());
 }
+
+#[test]
+fn an_alias_is_remembered_from_one_write_to_the_next() {
+    let rows: &[(&str, &[&str])] = &[
+        ("bash", &["alias x=rm\n", "x -rf y\n"]),
+        ("zsh", &["alias x=rm\n", "ls\n", "x -rf y\n"]),
+        ("bash", &["alias x='r", "m -r'\n", "x ", "-f y\n"]),
+        ("bash", &["alias x=sudo\nalias z=rm\n", "x z -rf y\n"]),
+        ("tcsh", &["alias x rm\n", "x -rf y\n"]),
+        ("fish", &["alias x 'rm -r'\n", "x -f y\n"]),
+    ];
+    for (command, writes) in rows {
+        for terminal in [false, true] {
+            assert!(
+                any(&asked(command, terminal, writes), RecursiveDelete),
+                "{command}: {writes:?}"
+            );
+        }
+    }
+    let harmless = [
+        "alias g=git\n",
+        "alias ls='ls --color'\n",
+        "g status\nls a\n",
+    ];
+    let asked_about = asked("bash", false, &harmless);
+    assert!(asked_about.iter().all(Vec::is_empty), "{asked_about:?}");
+    let many: String = (0..2_000)
+        .map(|index| format!("alias a{index}=ls\n"))
+        .collect();
+    assert!(!asked("bash", false, &[&many])[0].is_empty());
+}
+
+#[test]
+fn what_shells_read_otherwise_is_kept_until_all_of_them_are_through() {
+    let rows: &[&[&str]] = &[
+        &["echo \"${x:-'}\"\n", "rm -rf ~\necho \"'}\"\n"],
+        &["echo \"${x:-'}\"\n", "echo \"'}\"\n", "rm -rf ~\n"],
+        &["echo $'\\'\n", "rm -rf ~ #'\n"],
+        &["echo $'\\'\n", "'\n", "rm -rf ~ #'\n"],
+        &["((x = 1 << 2))\n", "rm -rf ~\n"],
+        &["((x = 1 << 2))\n", "echo '\n", "2\n", "rm -rf ~ #'\n"],
+        &["cat <<EOF\nEO\\\nF\n", "rm -rf ~\n", "EOF\n"],
+    ];
+    for writes in rows {
+        assert!(
+            any(&asked("bash", false, writes), RecursiveDelete),
+            "{writes:?}"
+        );
+    }
+    let harmless: &[&[&str]] = &[
+        &["echo \"${x:-'a b'}\"\n", "ls\n"],
+        &["echo $'a\\tb'\n", "ls\n"],
+        &["((i++))\n", "ls\n"],
+    ];
+    for writes in harmless {
+        let asked = asked("bash", false, writes);
+        assert!(asked.iter().all(Vec::is_empty), "{writes:?}: {asked:?}");
+        let heard = writes.iter().fold(Input::of("bash", false), |input, text| {
+            input.hear(text).after
+        });
+        assert_eq!(heard.hear("x").before, "", "{writes:?}");
+    }
+}

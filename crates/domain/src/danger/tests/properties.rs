@@ -29,6 +29,12 @@ fn shell_like() -> impl Strategy<Value = String> {
         "{",
         "$(",
         "$((",
+        "((",
+        "$[",
+        "]",
+        "\"${x:-",
+        "alias a=",
+        "cd ",
         "))",
         "(",
         ")",
@@ -192,6 +198,20 @@ fn hostile_texts_are_read_in_linear_time() {
         "${a:-",
         "$((",
         "((",
+        "((a",
+        "((a)",
+        "((a))",
+        "(($(",
+        "((`",
+        "((a;",
+        "$[",
+        "$[[",
+        "\"${a:-'",
+        "\"${a:-'\"",
+        "cat <<E\n\\\n",
+        "a\\\n",
+        "alias a=b;a;",
+        "alias a='b;b';b;alias b='a;a';",
         "<<E\n",
         "<<E <<F ",
         "a=",
@@ -243,7 +263,9 @@ fn hostile_texts_are_read_in_linear_time() {
             read(prefix, piece, LONGEST / 16);
         }
     }
-    for piece in ["$(", "env ", "x;", "a=$a", "<<E\n", "rm x;", "'"] {
+    for piece in [
+        "$(", "env ", "x;", "a=$a", "<<E\n", "rm x;", "'", "(($(", "((a)", "$[", "cd a;",
+    ] {
         read("", piece, LONGEST);
         let heard = Input::of("zsh", true).hear(&piece.repeat(LONGEST / piece.len()));
         assert!(heard.dangers.len() <= MOST && heard.before.is_empty());
@@ -259,4 +281,30 @@ fn read(prefix: &str, piece: &str, size: usize) {
     );
     assert!(look(&text).len() <= MOST);
     assert!(grant_key(&text).len() <= text.len());
+}
+
+/// A folder may be as long as the text, and every path may begin in it.
+#[test]
+fn a_long_folder_is_not_followed_again_and_again() {
+    let size = 100_000;
+    let long = |part: &str, size: usize| part.repeat(size / part.len());
+    let texts = [
+        long("cd a;", size),
+        format!("cd {}; {}", long("a/", size / 2), long("cat x;", size / 2)),
+        format!("cd {}; {}", long("a/", 4_000), long("cat x;", size)),
+        format!("cd {}; cat {}", long("a/", 4_000), long("x ", size)),
+        format!("cd {}; cat {}", long("a/", 4_000), long("<x ", size)),
+        format!("cd {}; {}", long("a/", 4_000), long("(cd b);", size)),
+        format!("cd {}; {}", long("a/", 4_000), long(">x;", size)),
+    ];
+    for text in texts {
+        assert!(!look(&text).is_empty(), "{}", &text[..20]);
+        let heard = Input::of("bash", false).hear(&text);
+        assert!(!heard.dangers.is_empty(), "{}", &text[..20]);
+    }
+    let everyday = format!(
+        "cd /home/me/projects/a-name-of-some-length/src; {}",
+        long("cat one two;", 60_000)
+    );
+    assert_eq!(look(&everyday), vec![]);
 }
