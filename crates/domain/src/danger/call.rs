@@ -213,7 +213,78 @@ impl<'a> Call<'a> {
         values
     }
 
+    /// The value of the short option `letter`, also behind others as in `-fsSLo value`, each time it is given. `valued` are the letters that take one.
+    ///
+    /// Every word is looked at, also if it is the value of the one before: at worst, an option is seen that is none.
+    pub fn short_values(&self, letter: char, valued: &str) -> Vec<&'a str> {
+        let mut values = Vec::new();
+        for (index, text) in self.texts().enumerate() {
+            let Some(letters) = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+                continue;
+            };
+            let Some(at) = letters.find(|one| valued.contains(one)) else {
+                continue;
+            };
+            match letters[at..].strip_prefix(letter) {
+                Some("") => {
+                    values.extend(self.arguments.get(index + 1).map(|next| next.text.as_str()))
+                }
+                Some(value) => values.push(value.strip_prefix('=').unwrap_or(value)),
+                None => {}
+            }
+        }
+        values
+    }
+
+    /// The same with other arguments.
+    pub fn with(&self, arguments: &'a [Argument]) -> Call<'a> {
+        Call { arguments, ..*self }
+    }
+
+    /// The same without the options before the first operand.
+    pub fn after_options(&self, short: &str, long: &[&str]) -> Call<'a> {
+        self.with(after_options(self.arguments, short, long))
+    }
+
+    /// The options before the first operand, and `--` if it ends them.
+    pub fn own_options(&self, short: &str, long: &[&str]) -> Call<'a> {
+        let rest = after_options(self.arguments, short, long);
+        self.with(&self.arguments[..self.arguments.len() - rest.len()])
+    }
+
     pub fn place(&self, text: &str) -> Place {
         paths::place(&paths::normal(text, self.folder))
     }
+}
+
+/// What follows the options, given which of them take a value. Long ones may be cut short, as far as no flag is called like that.
+pub(super) fn after_options<'a>(
+    arguments: &'a [Argument],
+    short: &str,
+    long: &[&str],
+) -> &'a [Argument] {
+    let is_valued = |name: &str| {
+        long.iter()
+            .any(|known| *known == name || name.len() >= 4 && known.starts_with(name))
+    };
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
+        let text = argument.text.as_str();
+        if text == "--" {
+            return &arguments[at + 1..];
+        }
+        if let Some(name) = text.strip_prefix("--") {
+            at += 1 + usize::from(is_valued(name));
+        } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+            let valued = letters
+                .char_indices()
+                .find(|(_, letter)| short.contains(*letter));
+            let is_last =
+                |(index, letter): (usize, char)| index + letter.len_utf8() == letters.len();
+            at += 1 + usize::from(valued.is_some_and(is_last));
+        } else {
+            break;
+        }
+    }
+    arguments.get(at..).unwrap_or_default()
 }

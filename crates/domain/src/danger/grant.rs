@@ -3,13 +3,20 @@
 /// The command with blanks outside of quotes made single spaces and removed at the ends of lines; nothing else is changed, so that two commands
 /// have the same key only if a shell reads the same words in them.
 ///
-/// A text with an open quote, a comment or a here-document is its own key: there, blanks may mean something.
+/// Where blanks may mean something that is not followed here, a text is its own key: with an open quote, a comment or a here-document; where the
+/// end of a line is escaped, which joins what a blank after it parts; where quotes may stand inside of a substitution that is quoted itself; in
+/// `${…}`, and in `$'…'`, which has escapes of its own.
 pub fn grant_key(command: &str) -> String {
     normal(command).unwrap_or_else(|| command.to_owned())
 }
 
 fn normal(command: &str) -> Option<String> {
-    if command.contains("<<") || command.contains('#') {
+    let substitutes = command.contains("$(") || command.contains('`');
+    if ["<<", "#", "\\\n", "${", "$'"]
+        .iter()
+        .any(|sign| command.contains(sign))
+        || substitutes && command.contains('"')
+    {
         return None;
     }
     let mut key = String::with_capacity(command.len());

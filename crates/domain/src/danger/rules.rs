@@ -12,6 +12,7 @@ pub(super) use code::code;
 pub(super) use databases::{documents, keys, sql};
 pub(super) use files::write;
 pub(super) use secrets::{leaves_contents_alone, read};
+pub(super) use services::{CLUSTER_OPTIONS, CONTAINER_OPTIONS};
 
 use super::Rule;
 use super::call::{Argument, Call, Findings};

@@ -7,7 +7,9 @@ mod deceiving;
 mod harmless;
 mod input;
 mod keys;
+mod options;
 mod properties;
+mod wrapped;
 
 use super::{Rule, look};
 
@@ -28,6 +30,17 @@ fn missed(rows: &[(Rule, &str)]) -> Vec<String> {
                 rule.name(),
                 names(command)
             )
+        })
+        .collect()
+}
+
+/// Every row that is asked about, and why, so that one run shows them all.
+fn asked_about(rows: &[&str]) -> Vec<String> {
+    rows.iter()
+        .map(|command| (command, look(command)))
+        .filter(|(_, dangers)| !dangers.is_empty())
+        .map(|(command, dangers)| {
+            format!("{command:?} is {:?}: {:?}", names(command), dangers[0].why)
         })
         .collect()
 }

@@ -1,20 +1,23 @@
 //! Commands that run other commands: what they run, and what they print.
 
+mod elsewhere;
 mod languages;
+mod lines;
 mod output;
 mod programs;
 mod table;
 
 pub(super) use output::output;
 
+use elsewhere::{cluster, container, device, mosh, ssh, toolbox, vagrant};
 use languages::{SHELLS, language, language_code, script_file, shell, standard_commands};
-use programs::{container, editor, find, git, parallel, ssh, terminals};
+use lines::{parallel, xargs};
+use programs::{editor, env, find, git, group, script, terminals};
 use table::{RUNNERS, WRAPPERS, Wrapper};
 
-use super::call::{Argument, Call, Findings};
+use super::call::{Argument, Call, Findings, after_options};
 use super::input::Reads;
 use super::paths::is_standard_input;
-use super::shell::HOLE;
 
 /// What a command runs.
 #[derive(Debug)]
@@ -70,12 +73,18 @@ pub(super) fn inner(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
             .collect(),
         "." | "source" => sourced(call, findings),
         "watch" => joined(after_options(call.arguments, "nq", &["interval"])),
-        "ssh" | "mosh" | "slogin" => ssh(call, findings),
-        "su" => given_or_typed(call, &["-c", "--command", "--session-command"], findings),
-        "script" => given_or_typed(call, &["-c", "--command"], findings),
-        "login" | "newgrp" | "telnet" | "rlogin" | "rsh" | "adb" | "picocom" | "minicom"
-        | "zellij" | "byobu" | "dtach" | "abduco" | "wsl" | "machinectl" | "vagrant"
-        | "distrobox" | "toolbox" => {
+        "env" => env(call, findings),
+        "xargs" | "gxargs" => xargs(call),
+        "ssh" | "slogin" => ssh(call, findings),
+        "mosh" => mosh(call, findings),
+        "su" | "runuser" => user(call, findings),
+        "sg" => group(call, findings),
+        "script" => script(call, findings),
+        "adb" => device(call, findings),
+        "vagrant" => vagrant(call, findings),
+        "distrobox" | "distrobox-enter" | "toolbox" => toolbox(call, findings),
+        "login" | "newgrp" | "telnet" | "rlogin" | "rsh" | "picocom" | "minicom" | "zellij"
+        | "byobu" | "dtach" | "abduco" | "wsl" | "machinectl" => {
             findings.reads(call.input, Reads::Typed);
             Vec::new()
         }
@@ -102,13 +111,9 @@ pub(super) fn inner(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
             .collect(),
         "parallel" => parallel(call, findings),
         "find" | "gfind" | "fd" | "fdfind" => find(call),
-        "docker" | "podman" | "nerdctl" | "lxc" => container(call, findings),
-        "kubectl" | "oc" => {
-            if call.has_any(&["attach", "rsh", "debug", "run"]) {
-                findings.reads(call.input, Reads::Typed);
-            }
-            after_word(call.arguments, "--")
-        }
+        "docker" | "podman" | "nerdctl" | "lxc" | "incus" | "crictl" | "docker-compose"
+        | "podman-compose" => container(call, findings),
+        "kubectl" | "oc" => cluster(call, findings),
         "git" => git(call),
         "tar" | "bsdtar" | "gtar" => call
             .values(&["--to-command", "-I", "--use-compress-program"])
@@ -169,9 +174,22 @@ fn is_stdin(path: &str) -> bool {
     path == "-" || is_standard_input(path)
 }
 
+/// The values of an option, by its letter and by its long names. `valued` are the letters that take one.
+fn given<'a>(call: &Call<'a>, letter: char, valued: &str, long: &[&str]) -> Vec<&'a str> {
+    let mut given = call.short_values(letter, valued);
+    given.extend(call.values(long));
+    given
+}
+
 /// Commands in an option; without one they are typed.
-fn given_or_typed(call: &Call<'_>, options: &[&str], findings: &mut Findings) -> Vec<Inner> {
-    let given = call.values(options);
+fn user(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
+    const SHORT: &str = "cgGswTu";
+    let by_name = !given(call, 'u', SHORT, &["--user"]).is_empty();
+    if call.name == "runuser" && by_name {
+        let long = ["user", "group", "supp-group"];
+        return command(after_options(call.arguments, SHORT, &long));
+    }
+    let given = given(call, 'c', SHORT, &["--command", "--session-command"]);
     if given.is_empty() {
         return standard_commands(call.input, findings);
     }
@@ -201,26 +219,6 @@ fn command(arguments: &[Argument]) -> Vec<Inner> {
     vec![Inner::Command(arguments.to_vec())]
 }
 
-/// What follows the options, given which of them take a value.
-fn after_options<'a>(arguments: &'a [Argument], short: &str, long: &[&str]) -> &'a [Argument] {
-    let mut at = 0;
-    while let Some(argument) = arguments.get(at) {
-        let text = argument.text.as_str();
-        if text == "--" {
-            return &arguments[at + 1..];
-        }
-        if let Some(name) = text.strip_prefix("--") {
-            at += 1 + usize::from(long.contains(&name));
-        } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-            let valued = letters.find(|letter| short.contains(letter));
-            at += 1 + usize::from(valued.is_some_and(|index| index + 1 == letters.len()));
-        } else {
-            break;
-        }
-    }
-    arguments.get(at..).unwrap_or_default()
-}
-
 fn after_word(arguments: &[Argument], word: &str) -> Vec<Inner> {
     let position = arguments.iter().position(|argument| argument.text == word);
     position.map_or_else(Vec::new, |at| command(&arguments[at + 1..]))
@@ -234,36 +232,19 @@ fn wrapped(call: &Call<'_>, wrapper: &Wrapper, findings: &mut Findings) -> Vec<I
         return Vec::new();
     }
     rest = rest.get(wrapper.operands..).unwrap_or_default();
-    if matches!(name, "sudo" | "doas" | "env") {
-        let assignments = rest
-            .iter()
-            .take_while(|argument| argument.text.contains('=') && !argument.text.starts_with('='))
-            .count();
-        for argument in &rest[..assignments] {
-            if let Some((variable, value)) = argument.text.split_once('=') {
-                super::rules::assignment(variable, &Argument::new(value), findings);
-            }
-        }
-        rest = &rest[assignments..];
+    if matches!(name, "sudo" | "doas") {
+        rest = after_assignments(rest, findings);
     }
     match name {
-        "sudo" | "doas" | "run0" | "pkexec" | "chroot" | "nsenter" | "unshare" | "runuser"
-        | "systemd-run" | "setpriv"
+        "sudo" | "doas" | "run0" | "pkexec" | "chroot" | "nsenter" | "unshare" | "systemd-run"
+        | "setpriv"
             if rest.is_empty() =>
         {
             return standard_commands(call.input, findings);
         }
-        "env" => {
-            let split = call.values(&["-S", "--split-string"]);
-            if let Some(text) = split.first() {
-                let more: Vec<&str> = rest.iter().map(|argument| argument.text.as_str()).collect();
-                return source(&format!("{text} {}", more.join(" ")));
-            }
-        }
         "flock" if matches!(rest.first(), Some(first) if first.text == "-c") => {
             return joined(&rest[1..]);
         }
-        "xargs" | "gxargs" => return xargs(call, rest),
         "hyperfine" => {
             return rest
                 .iter()
@@ -271,28 +252,47 @@ fn wrapped(call: &Call<'_>, wrapper: &Wrapper, findings: &mut Findings) -> Vec<I
                 .collect();
         }
         "perf" | "pipx" => return command(rest.get(1..).unwrap_or_default()),
+        "npx" | "bunx" | "pnpx" | "uvx" => {
+            let own = call.own_options(wrapper.short, wrapper.long);
+            let mut inner: Vec<Inner> = match name {
+                "npx" => given(&own, 'c', wrapper.short, &["--call"]),
+                _ => Vec::new(),
+            }
+            .into_iter()
+            .flat_map(source)
+            .collect();
+            inner.extend(package(rest));
+            return inner;
+        }
         _ => {}
     }
     command(rest)
 }
 
-/// What is read becomes arguments: of no known number, where a word stands for them, or at the end.
-fn xargs(call: &Call<'_>, rest: &[Argument]) -> Vec<Inner> {
-    if rest.is_empty() {
-        return Vec::new();
-    }
-    let replaced = call.values(&["-I", "--replace", "-i"]);
-    let mut arguments = rest.to_vec();
-    match replaced.first() {
-        Some(word) => {
-            let word = if word.is_empty() { "{}" } else { word };
-            for argument in &mut arguments {
-                argument.text = argument.text.replace(word, &HOLE.to_string());
-            }
+/// What follows variables that are given a value.
+fn after_assignments<'a>(arguments: &'a [Argument], findings: &mut Findings) -> &'a [Argument] {
+    let assignments = arguments
+        .iter()
+        .take_while(|argument| argument.text.contains('=') && !argument.text.starts_with('='))
+        .count();
+    let (assignments, rest) = arguments.split_at(assignments);
+    for argument in assignments {
+        if let Some((variable, value)) = argument.text.split_once('=') {
+            super::rules::assignment(variable, &Argument::new(value), findings);
         }
-        None => arguments.push(Argument::unknown()),
     }
-    vec![Inner::Command(arguments)]
+    rest
+}
+
+/// The program of a package, which may have a version.
+fn package(arguments: &[Argument]) -> Vec<Inner> {
+    let mut arguments = arguments.to_vec();
+    if let Some(first) = arguments.first_mut()
+        && let Some(at) = first.text.rfind('@').filter(|at| *at > 0)
+    {
+        first.text.truncate(at);
+    }
+    command(&arguments)
 }
 
 fn runner(call: &Call<'_>, words: &[&str]) -> Vec<Inner> {
@@ -300,14 +300,39 @@ fn runner(call: &Call<'_>, words: &[&str]) -> Vec<Inner> {
     let Some(at) = position else {
         return Vec::new();
     };
-    let rest = after_options(
-        &call.arguments[at + 1..],
-        "np",
-        &[
-            "name", "prefix", "with", "python", "package", "extra", "group",
-        ],
-    );
-    command(rest)
+    let behind = call.with(&call.arguments[at + 1..]);
+    let long = [
+        "name",
+        "prefix",
+        "with",
+        "python",
+        "package",
+        "extra",
+        "group",
+        "call",
+        "workspace",
+    ];
+    let short = match call.name {
+        "npm" => "npcw",
+        _ => "np",
+    };
+    let rest = after_options(behind.arguments, short, &long);
+    let own = call.with(&call.arguments[..call.arguments.len() - rest.len()]);
+    match call.name {
+        "npm" => {
+            let given = given(&own, 'c', short, &["--call"]);
+            let mut inner: Vec<Inner> = given.into_iter().flat_map(source).collect();
+            inner.extend(package(rest));
+            inner
+        }
+        // A shell reads it.
+        "pnpm" if own.short('c') || own.long("shell-mode") => joined(rest),
+        "pnpm" | "yarn" => package(rest),
+        // The folder comes first; with mise, tools do.
+        "direnv" => command(rest.get(1..).unwrap_or_default()),
+        "mise" | "rtx" if call.has("--") => after_word(call.arguments, "--"),
+        _ => command(rest),
+    }
 }
 
 fn sourced(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {

@@ -95,11 +95,28 @@ pub fn judge(call: &Call<'_>, findings: &mut Findings) {
     }
 }
 
-/// Arguments, and what is piped in.
+/// Arguments, the values that are attached to options, and what is piped in.
 fn statements(call: &Call<'_>) -> String {
     let mut texts: Vec<&str> = call.texts().collect();
+    // To SQL, `--name=value` is a comment as a whole.
+    let long = call.texts().filter(|text| text.starts_with("--"));
+    texts.extend(long.filter_map(|text| Some(text.split_once('=')?.1)));
+    texts.extend(short_statements(call));
     texts.extend(call.input.text.as_deref());
     texts.join("\n")
+}
+
+/// The values of the short option that takes a statement.
+fn short_statements<'a>(call: &Call<'a>) -> Vec<&'a str> {
+    match call.name {
+        "mysql" | "mariadb" | "mycli" | "cqlsh" | "cockroach" => call.short_values('e', "ehPupDSk"),
+        "sqlcmd" | "clickhouse" | "clickhouse-client" | "snowsql" => {
+            let mut statements = call.short_values('q', "qhudP");
+            statements.extend(call.short_values('Q', "QSUPd"));
+            statements
+        }
+        _ => call.short_values('c', "cdfhLopPRTUv"),
+    }
 }
 
 fn client(call: &Call<'_>, findings: &mut Findings) {
@@ -113,6 +130,7 @@ fn client(call: &Call<'_>, findings: &mut Findings) {
     let unknown = call
         .values(&["-c", "-e", "--command", "--execute", "-q", "--query"])
         .into_iter()
+        .chain(short_statements(call))
         .any(|statement| statement.starts_with(HOLE));
     findings.add_if(
         unknown,

@@ -8,6 +8,13 @@ use super::super::{Rule, paths::place};
 pub fn judge(call: &Call<'_>, findings: &mut Findings) {
     match call.name {
         "rm" | "grm" | "unlink" | "srm" | "trash" => remove(call, findings),
+        "rimraf" | "del-cli" => {
+            findings.add(
+                Rule::RecursiveDelete,
+                "Deletes folders with all they hold, without asking.",
+            );
+            changes(call.operands(), call, findings);
+        }
         "rmdir" => {
             findings.add_if(
                 call.short('p') || call.long("parents"),
@@ -117,8 +124,12 @@ pub fn write(path: &str, findings: &mut Findings) {
 /// Programs that write to a file among their arguments.
 fn written(call: &Call<'_>, findings: &mut Findings) {
     let targets: &[&str] = match call.name {
-        "tee" | "touch" | "truncate" | "mkdir" | "mv" | "gmv" | "patch" | "ed" | "mkfifo"
-        | "mknod" | "fallocate" | "vim" | "vi" | "nano" => {
+        "mv" | "gmv" => {
+            changes(call.operands(), call, findings);
+            &["-t", "--target-directory"]
+        }
+        "tee" | "touch" | "truncate" | "mkdir" | "patch" | "ed" | "mkfifo" | "mknod"
+        | "fallocate" | "vim" | "vi" | "nano" => {
             return changes(call.operands(), call, findings);
         }
         "cp" | "gcp" | "ln" | "install" | "rsync" | "scp" | "gln" | "ditto" => {
@@ -142,7 +153,11 @@ fn written(call: &Call<'_>, findings: &mut Findings) {
                 Rule::Permissions,
                 "Gives a file to everybody, or its owner's rights to whoever runs it.",
             );
-            &["-t", "--target-directory"]
+            match call.name {
+                // There, `-t` keeps times.
+                "rsync" | "scp" => &[],
+                _ => &["-t", "--target-directory"],
+            }
         }
         "sed" | "gsed" | "perl" | "ruby" | "awk" | "gawk" => {
             let in_place = call.texts().any(|text| {
@@ -179,9 +194,31 @@ fn written(call: &Call<'_>, findings: &mut Findings) {
         "git" if call.has("clone") => return changes(call.operands().skip(2), call, findings),
         _ => return,
     };
-    for path in call.values(targets) {
+    for path in call
+        .values(targets)
+        .into_iter()
+        .chain(bundled_targets(call))
+    {
         write(&paths::normal(path, call.folder), findings);
     }
+}
+
+/// Values of short options with a file that is written, also behind other letters.
+fn bundled_targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
+    let (letters, valued) = match call.name {
+        "curl" => ("o", "AbcCdDeEFhHKmoPQrtTuUwxXyYz"),
+        "wget" => ("oaOP", "aABDeiIloOPQRtTUwX"),
+        "sort" => ("o", "koStT"),
+        "cp" | "gcp" | "mv" | "gmv" | "ln" | "gln" => ("t", "tS"),
+        "install" => ("t", "gmotS"),
+        "tar" | "bsdtar" | "gtar" => ("C", "fCbgKLNTVXIHF"),
+        "unzip" => ("d", "dPx"),
+        _ => return Vec::new(),
+    };
+    letters
+        .chars()
+        .flat_map(|letter| call.short_values(letter, valued))
+        .collect()
 }
 
 fn permissions(call: &Call<'_>, findings: &mut Findings) {

@@ -106,7 +106,30 @@ fn loses(call: &Call<'_>) -> Option<&'static str> {
     }
 }
 
-/// `-- paths`, `.`, or by force. Without them git refuses to overwrite changes.
+/// By force, or with paths: those are overwritten. With a branch only, git refuses to overwrite changes.
 fn checkout_loses(call: &Call<'_>, forced: bool) -> bool {
-    forced || call.has("--") || call.has_any(&[".", "./", "*", ":/", "-B", "--ours", "--theirs"])
+    let makes_a_branch =
+        call.short('b') || call.short('t') || call.long("track") || call.long("orphan");
+    let is_path = |text: &str| {
+        // No branch may be called so.
+        let is_no_branch = text.starts_with(['.', '/', ':'])
+            || text.ends_with('/')
+            || text.contains(['*', '?', '[']);
+        is_no_branch || is_file_name(text)
+    };
+    forced
+        || call.has("--")
+        || call.has_any(&["-B", "--ours", "--theirs"])
+        || call.texts().any(|text| text.starts_with("--pathspec"))
+        || !makes_a_branch
+            && (call.operands().count() > 1
+                || call.operands().any(|operand| is_path(&operand.text)))
+}
+
+/// Ends as files do, and not as versions.
+fn is_file_name(text: &str) -> bool {
+    let last = text.rsplit('/').next().unwrap_or_default();
+    last.rsplit_once('.').is_some_and(|(_, ending)| {
+        (2..=5).contains(&ending.len()) && ending.bytes().all(|letter| letter.is_ascii_lowercase())
+    })
 }

@@ -199,6 +199,13 @@ fn processes(call: &Call<'_>, findings: &mut Findings) {
     {
         findings.add(Rule::HomingItself, "Ends or changes the gateway itself.");
     }
+    // What they print is a number, of which nobody can tell any more whose it is: in `kill $(…)`, behind a pipe, in a variable.
+    if homing && matches!(call.name, "pgrep" | "pidof") {
+        findings.add(
+            Rule::HomingItself,
+            "Looks for the process of the gateway itself, as what ends it does.",
+        );
+    }
     match call.name {
         "kill" => kill(call, findings),
         "killall" | "killall5" | "slay" | "skill" if !call.has("-l") => {

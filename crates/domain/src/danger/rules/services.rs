@@ -4,6 +4,67 @@ use super::super::Rule;
 use super::super::call::{Call, Findings};
 use super::super::shell::HOLE;
 
+/// Options of programs for containers before the verb that take a value, short and long.
+pub const CONTAINER_OPTIONS: (&str, &[&str]) = (
+    "cHlnafp",
+    &[
+        "config",
+        "context",
+        "host",
+        "log-level",
+        "tlscacert",
+        "tlscert",
+        "tlskey",
+        "url",
+        "connection",
+        "identity",
+        "root",
+        "runroot",
+        "storage-driver",
+        "storage-opt",
+        "namespace",
+        "address",
+        "file",
+        "project-name",
+        "project-directory",
+        "profile",
+        "env-file",
+        "ansi",
+        "parallel",
+        "progress",
+        "podman-path",
+    ],
+);
+/// The same of programs for clusters; they may stand behind the verb, too.
+pub const CLUSTER_OPTIONS: (&str, &[&str]) = (
+    "nsvcf",
+    &[
+        "namespace",
+        "context",
+        "cluster",
+        "kubeconfig",
+        "user",
+        "server",
+        "token",
+        "as",
+        "as-group",
+        "as-uid",
+        "cache-dir",
+        "certificate-authority",
+        "client-certificate",
+        "client-key",
+        "request-timeout",
+        "tls-server-name",
+        "username",
+        "password",
+        "profile",
+        "profile-output",
+        "container",
+        "filename",
+        "pod-running-timeout",
+    ],
+);
+
 pub fn judge(call: &Call<'_>, findings: &mut Findings) {
     match call.name {
         "docker" | "podman" | "nerdctl" => containers(call, findings),
@@ -17,6 +78,8 @@ pub fn judge(call: &Call<'_>, findings: &mut Findings) {
 
 fn containers(call: &Call<'_>, findings: &mut Findings) {
     const LOST: &str = "Removes containers, images or volumes.";
+    let (short, long) = CONTAINER_OPTIONS;
+    let call = &call.after_options(short, long);
     let (first, second) = (call.operand(0), call.operand(1));
     let forced = call.short('f') || call.long("force");
     let removed = match first {
@@ -25,6 +88,7 @@ fn containers(call: &Call<'_>, findings: &mut Findings) {
         }
         "system" | "container" | "image" | "volume" | "network" | "builder" | "buildx" | "pod" => {
             second == "prune"
+                || (first, second) == ("system", "reset")
                 || matches!(second, "rm" | "remove")
                     && (forced || matches!(first, "volume" | "network"))
         }
@@ -82,11 +146,13 @@ fn compose(call: &Call<'_>, findings: &mut Findings) {
 }
 
 fn cluster(call: &Call<'_>, findings: &mut Findings) {
+    let (short, long) = CLUSTER_OPTIONS;
+    let inner = call.after_options(short, long);
     let changes = match call.name {
         "helm" => call.has_any(&["uninstall", "delete", "del", "rollback"]),
         "kubeadm" => call.has("reset"),
         _ => {
-            let verb = call
+            let verb = inner
                 .operands()
                 .map(|operand| operand.text.as_str())
                 .find(|text| KUBECTL.contains(text));
@@ -106,7 +172,7 @@ fn cluster(call: &Call<'_>, findings: &mut Findings) {
         "Removes or stops something in a cluster.",
     );
     findings.add_if(
-        call.operand(0).contains(HOLE),
+        inner.operand(0).contains(HOLE),
         Rule::HiddenCode,
         "What is done in the cluster is only known when it runs.",
     );
@@ -119,6 +185,23 @@ const KUBECTL: &[&str] = &[
 ];
 
 fn plans(call: &Call<'_>, findings: &mut Findings) {
+    let call = &match call.name {
+        "pulumi" => call.after_options("Csv", &["cwd", "stack", "color", "tracing", "profiling"]),
+        "cdk" => call.after_options(
+            "acpovri",
+            &["app", "context", "plugin", "output", "profile", "role-arn"],
+        ),
+        "sls" | "serverless" => call.after_options("srco", &["stage", "region", "config"]),
+        _ => call.after_options(
+            "",
+            &[
+                "terragrunt-working-dir",
+                "terragrunt-config",
+                "working-dir",
+                "config",
+            ],
+        ),
+    };
     let verb = call.operand(0);
     let changes = match call.name {
         "terraform" | "tofu" | "terragrunt" => {

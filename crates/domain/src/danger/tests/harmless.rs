@@ -1,6 +1,6 @@
 //! Ordinary work, about which nobody is asked.
 
-use super::{look, names};
+use super::asked_about;
 
 #[rustfmt::skip]
 const ROWS: &[&str] = &[
@@ -37,17 +37,7 @@ const ROWS: &[&str] = &[
 
 #[test]
 fn ordinary_work_is_not_asked_about() {
-    let asked: Vec<String> = ROWS
-        .iter()
-        .filter(|command| !look(command).is_empty())
-        .map(|command| {
-            format!(
-                "{command:?} is {:?}: {:?}",
-                names(command),
-                look(command)[0].why
-            )
-        })
-        .collect();
+    let asked = asked_about(ROWS);
     assert!(asked.is_empty(), "{}", asked.join("\n"));
     assert!(ROWS.len() >= 150);
 }
@@ -66,16 +56,6 @@ const EXACT: &[&str] = &[
 
 #[test]
 fn what_is_read_exactly_is_not_asked_about() {
-    let asked: Vec<String> = EXACT
-        .iter()
-        .filter(|command| !look(command).is_empty())
-        .map(|command| {
-            format!(
-                "{command:?} is {:?}: {:?}",
-                names(command),
-                look(command)[0].why
-            )
-        })
-        .collect();
+    let asked = asked_about(EXACT);
     assert!(asked.is_empty(), "{}", asked.join("\n"));
 }

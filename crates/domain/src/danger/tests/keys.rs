@@ -25,6 +25,13 @@ fn everything_else_does() {
         ("echo a\u{a0}b", "echo a b"),
         ("echo 'a' b", "echo a b"),
         ("ls # it's\nrm  x", "ls # it's\nrm x"),
+        ("rm -rf ~/\\\n build", "rm -rf ~/build"),
+        ("rm -rf ~/\\\n build", "rm -rf ~/\\\nbuild"),
+        ("echo \"$(printf \"a  b\")\"", "echo \"$(printf \"a b\")\""),
+        ("echo \"${x:-\"a  b\"}\"", "echo \"${x:-\"a b\"}\""),
+        ("echo \"`printf \"a  b\"`\"", "echo \"`printf \"a b\"`\""),
+        ("x=${y#a  b}", "x=${y#a b}"),
+        ("echo $'\\'  x' \\'", "echo $'\\' x' \\'"),
     ] {
         assert_ne!(grant_key(one), grant_key(other), "{one:?}");
     }
@@ -40,6 +47,8 @@ fn a_key_is_its_own_key() {
         "a \n\n b",
         "a \\",
         "a\t\\\n  b",
+        "echo \"$(ls  \"a\")\"  b",
+        "echo  ${a}",
     ] {
         let key = grant_key(command);
         assert_eq!(grant_key(&key), key, "{command:?}");

@@ -1,59 +1,93 @@
 //! Programs that run commands in ways of their own.
 
-use super::super::call::{Argument, Call, Findings};
-use super::super::input::Reads;
+use super::super::call::{Argument, Call, Findings, after_options};
 use super::super::shell::HOLE;
 use super::languages::standard_commands;
-use super::{Inner, after_options, command, joined, source};
+use super::{Inner, after_assignments, command, given, joined, source};
 
-pub fn ssh(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
-    let mut inner: Vec<Inner> = Vec::new();
-    for option in call.values(&["-o"]) {
-        let lower = option.to_ascii_lowercase();
-        for key in ["proxycommand=", "localcommand=", "knownhostscommand="] {
-            if lower.starts_with(key) {
-                inner.extend(source(&option[key.len()..]));
-            }
-        }
+pub fn env(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
+    const SHORT: &str = "uCSaP";
+    const LONG: &[&str] = &["unset", "chdir", "split-string", "argv0"];
+    if let Some((text, rest)) = split_text(&call.own_options(SHORT, LONG), SHORT) {
+        return split(text, &call.arguments[rest..]);
     }
-    let rest = after_options(call.arguments, "BbcDEeFIiJLlmOopQRSWw", &[]);
-    let remote = rest.get(1..).unwrap_or_default();
-    inner.extend(joined(remote));
-    if remote.is_empty() && !rest.is_empty() {
+    let rest = match after_options(call.arguments, SHORT, LONG) {
+        // The same as `-i`.
+        [first, rest @ ..] if first.text == "-" => rest,
+        rest => rest,
+    };
+    command(after_assignments(rest, findings))
+}
+
+/// The value of `-S`, and where what follows it begins: no option of its own any more.
+fn split_text<'a>(own: &Call<'a>, short: &str) -> Option<(&'a str, usize)> {
+    (1..=own.arguments.len()).find_map(|end| {
+        let last = own.with(&own.arguments[end.saturating_sub(2)..end]);
+        let text = *given(&last, 'S', short, &["--split-string"]).first()?;
+        Some((text, end))
+    })
+}
+
+/// `-S text`: words that stand where the text does, which may be options.
+fn split(text: &str, rest: &[Argument]) -> Vec<Inner> {
+    let text = text.replace("\\_", " ");
+    if text.contains(['\'', '"', '\\', '$', '#']) {
+        let quoted = rest
+            .iter()
+            .map(|argument| format!(" '{}'", argument.text.replace('\'', "'\\''")));
+        return source(&format!("env {text}{}", quoted.collect::<String>()));
+    }
+    let mut arguments = vec![Argument::new("env")];
+    arguments.extend(text.split_whitespace().map(Argument::new));
+    arguments.extend_from_slice(rest);
+    vec![Inner::Command(arguments)]
+}
+
+/// What it writes down: a command in an option, one behind the name of the log, or what is typed.
+pub fn script(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
+    const SHORT: &str = "cIOBToEm";
+    let mut inner: Vec<Inner> = given(call, 'c', SHORT, &["--command"])
+        .into_iter()
+        .flat_map(source)
+        .collect();
+    let rest = after_options(
+        call.arguments,
+        SHORT,
+        &[
+            "command",
+            "log-in",
+            "log-out",
+            "log-io",
+            "log-timing",
+            "echo",
+            "logging-format",
+        ],
+    );
+    let ends_options = call.arguments.len() > rest.len()
+        && call.arguments[call.arguments.len() - rest.len() - 1].text == "--";
+    inner.extend(command(match rest {
+        rest if ends_options => rest,
+        [_, first, behind @ ..] if first.text == "--" => behind,
+        [_, behind @ ..] => behind,
+        [] => &[],
+    }));
+    if inner.is_empty() {
         inner.extend(standard_commands(call.input, findings));
     }
     inner
 }
 
-pub fn parallel(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
-    let rest = after_options(
-        call.arguments,
-        "jSIaNnLdP",
-        &[
-            "jobs", "sshlogin", "arg-file", "colsep", "delay", "joblog", "results", "timeout",
-        ],
-    );
-    let end = rest
-        .iter()
-        .position(|argument| argument.text.starts_with(":::"))
-        .unwrap_or(rest.len());
-    let mut texts: Vec<String> = rest[..end]
-        .iter()
-        .map(|argument| argument.text.clone())
-        .collect();
-    if texts.is_empty() {
-        if end < rest.len() {
-            return rest[end + 1..]
-                .iter()
-                .flat_map(|argument| source(&argument.text))
-                .collect();
-        }
-        return standard_commands(call.input, findings);
+/// `sg group command`, which a shell reads.
+pub fn group(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
+    let rest = match call.arguments {
+        [first, rest @ ..] if first.text == "-" => rest,
+        rest => rest,
+    };
+    match rest.get(1..).unwrap_or_default() {
+        [] => standard_commands(call.input, findings),
+        [first, rest @ ..] if first.text == "-c" => joined(rest),
+        rest => joined(rest),
     }
-    if texts.iter().all(|text| !text.contains('{')) {
-        texts.push("{}".to_owned());
-    }
-    source(&texts.join(" "))
 }
 
 pub fn find(call: &Call<'_>) -> Vec<Inner> {
@@ -84,49 +118,6 @@ pub fn find(call: &Call<'_>) -> Vec<Inner> {
         arguments = rest.get(end..).unwrap_or_default();
     }
     inner
-}
-
-pub fn container(call: &Call<'_>, findings: &mut Findings) -> Vec<Inner> {
-    const FLAGS: &[&str] = &[
-        "--rm",
-        "--detach",
-        "--interactive",
-        "--tty",
-        "--privileged",
-        "--init",
-        "--read-only",
-        "--publish-all",
-        "--quiet",
-        "--no-healthcheck",
-        "-T",
-        "--no-deps",
-        "--build",
-    ];
-    let words = ["exec", "run", "attach"];
-    let Some(at) = call.texts().position(|text| words.contains(&text)) else {
-        return Vec::new();
-    };
-    let mut rest = &call.arguments[at + 1..];
-    let mut interactive = call.arguments[at].text == "attach";
-    while let Some(first) = rest.first().filter(|first| first.text.starts_with('-')) {
-        let text = first.text.as_str();
-        interactive |= text == "--interactive" || !text.starts_with("--") && text.contains('i');
-        let valued = if text.starts_with("--") {
-            !text.contains('=') && !FLAGS.contains(&text)
-        } else {
-            text.ends_with(|letter: char| "vepwuhlmca".contains(letter))
-        };
-        rest = rest.get(1 + usize::from(valued)..).unwrap_or_default();
-    }
-    let rest = match rest.get(1..).unwrap_or_default() {
-        [first, rest @ ..] if first.text == "--" => rest,
-        rest => rest,
-    };
-    // What an image starts by itself may be a shell.
-    if rest.is_empty() && interactive {
-        findings.reads(call.input, Reads::Typed);
-    }
-    command(rest)
 }
 
 /// What is typed into other terminals, or started in them.
