@@ -1,5 +1,6 @@
 //! The agent: its models, what is known of each, and the port.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -8,8 +9,8 @@ use homing_ports::agent::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::client::{ChatError, Client};
-use super::room::{Known, Room};
+use super::client::{ChatError, ChatRequest, Client};
+use super::room::{self, Known, Room};
 use super::settings::{AgentSettings, SettingsError};
 use super::summary;
 use super::turn::Turn;
@@ -27,7 +28,9 @@ pub struct OpenAiAgent {
 pub(crate) struct Model {
     pub name: String,
     pub client: Client,
-    known: Mutex<Known>,
+    known: Arc<Mutex<Known>>,
+    /// Of all models of the profile, by name: a fallback that stands in for this one has its own window, and its own way to count.
+    all: Arc<HashMap<String, Arc<Mutex<Known>>>>,
 }
 
 impl OpenAiAgent {
@@ -35,13 +38,17 @@ impl OpenAiAgent {
         settings.check()?;
         let client = Client::new(settings.client.clone())?;
         let mut models: Vec<Model> = Vec::new();
-        let names = std::iter::once(&settings.client.model).chain(&settings.client.fallback_models);
-        for name in names {
+        let names =
+            || std::iter::once(&settings.client.model).chain(&settings.client.fallback_models);
+        let all = names().map(|name| (name.clone(), Arc::default()));
+        let all: Arc<HashMap<String, Arc<Mutex<Known>>>> = Arc::new(all.collect());
+        for name in names() {
             if models.iter().all(|model| model.name != *name) {
                 models.push(Model {
                     name: name.clone(),
                     client: client.for_model(name),
-                    known: Mutex::default(),
+                    known: all.get(name).cloned().unwrap_or_default(),
+                    all: Arc::clone(&all),
                 });
             }
         }
@@ -99,6 +106,27 @@ impl Model {
     /// Nothing is awaited while it is held; after a panic elsewhere what is known is as good as before.
     pub fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same of a model that may stand in for this one.
+    pub fn known_of(&self, name: &str) -> Option<MutexGuard<'_, Known>> {
+        let known = self.all.get(name)?;
+        Some(known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A server refused this request as too long for the model of that name: what there is room for there.
+    pub fn refused(
+        &self,
+        settings: &AgentSettings,
+        name: &str,
+        limit: Option<u64>,
+        request: &ChatRequest,
+    ) -> Room {
+        let mut unknown = Known::default();
+        let mut known = self.known_of(name);
+        let known = known.as_deref_mut().unwrap_or(&mut unknown);
+        known.refused(limit, room::tokens(request, known));
+        Room::of(settings.context_tokens, settings.output_tokens, known)
     }
 
     pub fn room(&self, settings: &AgentSettings) -> Room {

@@ -129,6 +129,7 @@ impl Client {
         let mut others = self.settings.fallback_models.iter();
         let mut model = &self.settings.model;
         let (mut attempts, mut of_this_model) = (0, 0);
+        let mut furthest: Option<Box<Partial>> = None;
         loop {
             attempts += 1;
             of_this_model += 1;
@@ -157,9 +158,9 @@ impl Client {
                         of_this_model = 0;
                         Duration::ZERO
                     }
-                    None => return Err(error),
+                    None => return Err(error.after(furthest)),
                 },
-                Next::GiveUp => return Err(error),
+                Next::GiveUp => return Err(error.after(furthest)),
             };
             tracing::warn!(
                 error = attempt::chain(&error),
@@ -176,6 +177,12 @@ impl Client {
                 wait,
                 model: model.clone(),
             });
+            if let ChatError::BrokenOff { partial, .. } = error {
+                let length = furthest.as_ref().map_or(0, |furthest| furthest.text.len());
+                if partial.text.len() > length {
+                    furthest = Some(partial);
+                }
+            }
             tokio::time::sleep(wait).await;
         }
     }

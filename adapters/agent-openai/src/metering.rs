@@ -15,8 +15,12 @@ pub(crate) struct Metering<'a> {
     meter: &'a UsageMeter,
     model: &'a Model,
     request: &'a ChatRequest,
+    /// Who is asked: a fallback counts in its own way.
+    asked: String,
     /// Of the answer that is coming.
     heard: String,
+    /// It has begun, if only with a call.
+    begun: bool,
 }
 
 impl<'a> Metering<'a> {
@@ -25,19 +29,24 @@ impl<'a> Metering<'a> {
             meter,
             model,
             request,
+            asked: model.name.clone(),
             heard: String::new(),
+            begun: false,
         }
     }
 
     pub fn hear(&mut self, event: &Event) {
         match event {
-            Event::Text(text) | Event::Reasoning(text) => self.heard.push_str(text),
+            Event::Text(text) | Event::Reasoning(text) | Event::ToolCallStarted { name: text } => {
+                self.begun = true;
+                self.heard.push_str(text);
+            }
             Event::BrokenOff { usage } => {
                 self.add(*usage, |metering| estimate_tokens(&metering.heard));
             }
             // What failed in the middle otherwise was begun as well.
             Event::Restarted => self.left(),
-            Event::ToolCallStarted { .. } | Event::Retrying { .. } => {}
+            Event::Retrying { model, .. } => self.asked.clone_from(model),
         }
     }
 
@@ -48,25 +57,33 @@ impl<'a> Metering<'a> {
         });
         if let Some(usage) = completion.usage {
             let estimated = estimate_request(self.request);
-            let mut known = self.model.known();
-            known.calibration.learn(estimated, usage.prompt);
+            if let Some(mut known) = self.model.known_of(&self.asked) {
+                known.calibration.learn(estimated, usage.prompt);
+            }
         }
     }
 
     /// Nobody waits for the rest: the server would have said what it took only at the end of it.
     pub fn left(&mut self) {
-        if !self.heard.is_empty() {
+        if self.begun {
             self.add(None, |metering| estimate_tokens(&metering.heard));
         }
     }
 
+    fn prompt(&self) -> u64 {
+        let known = self.model.known_of(&self.asked);
+        let known = known.map(|known| *known).unwrap_or_default();
+        room::tokens(self.request, &known)
+    }
+
     fn add(&mut self, counted: Option<Usage>, written: impl FnOnce(&Self) -> u64) {
         let usage = counted.unwrap_or_else(|| Usage {
-            prompt: room::tokens(self.request, &self.model.known()),
+            prompt: self.prompt(),
             completion: written(self),
             ..Usage::default()
         });
         self.heard.clear();
+        self.begun = false;
         self.meter.add(store::Usage {
             requests: 1,
             prompt_tokens: usage.prompt,

@@ -164,10 +164,10 @@ impl Work<'_> {
 
     fn trouble(&mut self, error: ChatError, request: &ChatRequest) -> Trouble {
         match error {
-            ChatError::ContextTooLong { limit, .. } => {
-                let mut known = self.model.known();
-                let prompt = super::room::tokens(request, &known);
-                known.refused(limit, prompt);
+            ChatError::ContextTooLong {
+                ref model, limit, ..
+            } => {
+                self.model.refused(self.settings, model, limit, request);
                 Trouble::TooLong(error)
             }
             error => Trouble::Other(failed(&error)),

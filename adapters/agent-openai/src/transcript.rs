@@ -1,7 +1,8 @@
 //! A history as messages for a model. Pure.
 //!
 //! **Invariant:** every call is followed by its one result, in the order of the calls, whatever rows are missing, doubled or strewn between; a result without
-//! its call is told as a note. Messages of people never follow each other, nor do answers: the templates of some models refuse that. The first is a user's.
+//! its call is told as a note. Messages of people never follow each other, nor do answers, nor does a person's message follow
+//! a result: the templates of some models refuse that. The first is a user's.
 //! The same rows make the same messages, and more rows at the end change nothing before the last of them.
 
 use std::collections::{HashMap, HashSet};
@@ -15,6 +16,10 @@ use super::prompt;
 
 /// The result of a call that has none.
 pub const INTERRUPTED: &str = "[interrupted]";
+
+/// Said by the agent between a result and what somebody says next, where it said nothing: templates of Mistral refuse a person there. Always the same, so
+/// that a server still knows the beginning of the conversation.
+pub const NOTED: &str = "Noted.";
 
 /// How a history is told.
 #[derive(Debug, Clone, Copy)]
@@ -145,6 +150,13 @@ impl Messages {
             Some(ChatMessage::User(before)) => {
                 before.push_str("\n\n");
                 before.push_str(&text);
+            }
+            Some(ChatMessage::ToolResult { .. }) => {
+                self.0.push(ChatMessage::Assistant(AssistantMessage {
+                    text: Some(NOTED.to_owned()),
+                    ..AssistantMessage::default()
+                }));
+                self.0.push(ChatMessage::User(text));
             }
             _ => self.0.push(ChatMessage::User(text)),
         }

@@ -191,8 +191,9 @@ impl<'a> Turn<'a> {
                 break;
             }
         }
+        let mut room = self.room();
         loop {
-            self.request.max_output_tokens = u32::try_from(self.room().output).ok();
+            self.request.max_output_tokens = u32::try_from(room.output).ok();
             let shown = &mut self.shown;
             let mut metering = Metering::of(&self.meter, self.model, &self.request);
             let listen = |event: Event| {
@@ -209,15 +210,23 @@ impl<'a> Turn<'a> {
             };
             metering.left();
             match error {
-                ChatError::ContextTooLong { limit, .. } => {
-                    let prompt = self.tokens(&self.request);
-                    self.model.known().refused(limit, prompt);
-                    if !self.has_acted() {
-                        return Err(self.too_long(self.room()));
+                ChatError::ContextTooLong {
+                    ref model, limit, ..
+                } => {
+                    let before = room.output;
+                    let theirs = self
+                        .model
+                        .refused(self.settings, model, limit, &self.request);
+                    room.output = before.min(theirs.output);
+                    // Some servers count the answer's limit along. It only ever gets smaller, so this ends.
+                    let fits = room.output < before && self.tokens(&self.request) <= theirs.input();
+                    if !fits && !self.has_acted() {
+                        return Err(self.too_long(theirs));
                     }
-                    if !self.make_room() {
+                    if !fits && !self.make_room() {
                         return Err(failed(&error));
                     }
+                    self.shown.hear(Event::Restarted);
                 }
                 ChatError::BrokenOff { ref partial, .. } => {
                     let partial = partial.clone();

@@ -74,12 +74,13 @@ async fn who_wrote_meanwhile_is_named_in_a_group_at_once_and_later_the_same() {
         "user: Ada: look",
         "assistant: <a>",
         "a: ran ls",
+        "assistant: Noted.",
         "user: Bob: in German\n\nEve Ada: and short",
     ];
     assert_eq!(scripted.last_told()[1..], told);
     scripted.server.then(Answer::text("bye"));
     scripted.stage.write(ada("thanks")).await.unwrap();
-    assert_eq!(scripted.last_told()[1..5], told);
+    assert_eq!(scripted.last_told()[1..6], told);
 }
 
 #[tokio::test]

@@ -167,7 +167,13 @@ async fn a_server_that_fails_between_two_rounds_leaves_a_readable_history() {
     scripted.stage.say("and?").await.unwrap();
     assert_eq!(
         scripted.last_told()[1..],
-        ["user: build", "assistant: <a>", "a: ran make", "user: and?"]
+        [
+            "user: build",
+            "assistant: <a>",
+            "a: ran make",
+            "assistant: Noted.",
+            "user: and?"
+        ]
     );
 }
 

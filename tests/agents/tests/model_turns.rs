@@ -72,6 +72,7 @@ async fn a_call_is_in_the_history_before_it_is_carried_out() {
             "user: build",
             "assistant: I build.<a>",
             "a: [interrupted]",
+            "assistant: Noted.",
             "user: and?"
         ]
     );
@@ -204,13 +205,14 @@ async fn what_people_write_meanwhile_is_taken_up_between_rounds() {
             "user: look",
             "assistant: <a>",
             "a: ran ls",
+            "assistant: Noted.",
             "user: in German, please"
         ]
     );
     // And it stands there in the next turn.
     scripted.server.then(Answer::text("bye"));
     scripted.stage.say("thanks").await.unwrap();
-    assert_eq!(scripted.last_told()[4], "user: in German, please");
+    assert_eq!(scripted.last_told()[5], "user: in German, please");
 }
 
 #[tokio::test]

@@ -147,6 +147,8 @@ async fn a_server_that_refuses_in_the_middle_of_a_turn_gets_less_and_is_told_of_
         .server
         .then(runs("a", "one"))
         .then(too_long())
+        .then(too_long())
+        // Asked once more with less room for the answer: some count that along.
         .then(too_long());
     let Err(AgentError::Model { plain, .. }) = scripted.stage.say("go").await else {
         panic!("it cannot fit");

@@ -142,13 +142,16 @@ impl Assembly {
         self.calls.iter().any(|draft| draft.name.is_empty())
     }
 
-    pub fn partial(self) -> Partial {
-        let whole = self.calls.into_iter().filter(Draft::is_whole);
+    /// `fresh_id` as for an answer: what broke off is gone on with, and recorded.
+    pub fn partial(self, fresh_id: &mut dyn FnMut(usize) -> String) -> Partial {
+        let mut tool_calls: Vec<ToolCall> = Vec::new();
+        for draft in self.calls.into_iter().filter(Draft::is_whole) {
+            let call = draft.into_call(fresh_id, &tool_calls);
+            tool_calls.push(call);
+        }
         Partial {
             text: self.text,
-            tool_calls: whole
-                .map(|draft| draft.into_call(&mut |number| format!("call_{number}"), &[]))
-                .collect(),
+            tool_calls,
             usage: self.usage,
         }
     }

@@ -55,7 +55,7 @@ impl Attempt<'_> {
         mut response: Response,
         first_limit: Instant,
     ) -> Result<Answered, ChatError> {
-        let mut reader = Reader::default();
+        let mut reader = Reader::new(self.settings.key.clone());
         let mut first_token = None;
         let broken = loop {
             let limit = match first_token {
@@ -77,7 +77,8 @@ impl Attempt<'_> {
             let news = match news {
                 Ok(news) => news,
                 Err(error) => {
-                    return Err(self.failed(error, reader.partial().into(), first_token.is_some()));
+                    let partial = reader.partial(self.fresh_id).into();
+                    return Err(self.failed(error, partial, first_token.is_some()));
                 }
             };
             if !news.is_empty() {
@@ -96,7 +97,7 @@ impl Attempt<'_> {
                 };
             }
         };
-        Err(broken_off(reader.partial().into(), broken))
+        Err(broken_off(reader.partial(self.fresh_id).into(), broken))
     }
 
     fn until(&self, from: Instant, limit: Duration) -> Instant {

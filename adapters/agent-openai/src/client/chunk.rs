@@ -182,7 +182,8 @@ fn function_of(function: &Map<String, Value>) -> CallDelta {
 fn finish(word: &str) -> Option<FinishWord> {
     let finish = match word {
         "stop" | "end_turn" | "eos" | "stop_sequence" => Finish::Stop,
-        "length" | "max_tokens" => Finish::Length,
+        // The third is Mistral's, at the end of the window.
+        "length" | "max_tokens" | "model_length" => Finish::Length,
         "tool_calls" | "function_call" | "tool_use" => Finish::ToolCalls,
         "content_filter" | "safety" => Finish::ContentFilter,
         // vLLM, OpenRouter and DeepSeek, when they could not go on.

@@ -35,6 +35,7 @@ pub enum ChatError {
     /// Not asked of a fallback model: the way out is a shorter conversation.
     #[error("the conversation is too long for the model ({refusal})")]
     ContextTooLong {
+        model: String,
         /// In tokens, where the server says it.
         limit: Option<u64>,
         refusal: Box<Refusal>,
@@ -85,7 +86,11 @@ impl ChatError {
         let kind = refusal.kind;
         let refusal = Box::new(refusal);
         match kind {
-            RefusalKind::ContextTooLong { limit } => ChatError::ContextTooLong { limit, refusal },
+            RefusalKind::ContextTooLong { limit } => ChatError::ContextTooLong {
+                model: model.to_owned(),
+                limit,
+                refusal,
+            },
             RefusalKind::ModelMissing => ChatError::ModelMissing {
                 model: model.to_owned(),
                 refusal,
@@ -95,6 +100,25 @@ impl ChatError {
             RefusalKind::RateLimited => ChatError::RateLimited(refusal),
             RefusalKind::Unavailable => ChatError::Unavailable(refusal),
             RefusalKind::Request => ChatError::Refused(refusal),
+        }
+    }
+
+    /// An earlier answer to the same request had come further, and people have read it: this is why it does not go on. What is too long is told as such,
+    /// because there is a way out of it.
+    pub(super) fn after(self, earlier: Option<Box<Partial>>) -> ChatError {
+        let has_text = |partial: &Partial| !partial.text.trim().is_empty();
+        match (self, earlier) {
+            (error @ ChatError::ContextTooLong { .. }, _) => error,
+            (ChatError::BrokenOff { partial, why }, _)
+                if has_text(&partial) || !partial.tool_calls.is_empty() =>
+            {
+                ChatError::BrokenOff { partial, why }
+            }
+            (error, Some(partial)) if has_text(&partial) => ChatError::BrokenOff {
+                partial,
+                why: error.full(),
+            },
+            (error, _) => error,
         }
     }
 

@@ -7,12 +7,15 @@
 use super::assembly::{Answer, Assembly, Partial};
 use super::chunk::{Chunk, ErrorBody};
 use super::completion::Event;
+use super::secret::{Secret, without_keys};
 use super::sse::{SseDecoder, SseError, SseEvent};
 
 /// Of a whole body.
 const LONGEST: usize = 64 * 1024 * 1024;
 /// How much of a body that makes no sense is shown, in bytes.
 const SHOWN: usize = 300;
+/// How much of its beginning is kept for that: more, because keys are taken out before it is cut.
+const KEPT: usize = 8 * 1024;
 
 const DONE: &str = "[DONE]";
 
@@ -23,6 +26,8 @@ pub struct Reader {
     is_done: bool,
     beginning: Vec<u8>,
     length: usize,
+    /// Not to be shown, should the server repeat it.
+    key: Option<Secret>,
 }
 
 #[derive(Debug, Default)]
@@ -59,13 +64,20 @@ pub enum ReadError {
 }
 
 impl Reader {
+    pub fn new(key: Option<Secret>) -> Reader {
+        Reader {
+            key,
+            ..Reader::default()
+        }
+    }
+
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, ReadError> {
         self.length += bytes.len();
         if self.length > LONGEST {
             return Err(ReadError::TooLong);
         }
         let bytes = self.after_white_space(bytes);
-        let shown = SHOWN.saturating_sub(self.beginning.len()).min(bytes.len());
+        let shown = KEPT.saturating_sub(self.beginning.len()).min(bytes.len());
         self.beginning.extend_from_slice(&bytes[..shown]);
         match &mut self.form {
             Form::Unknown => Ok(Vec::new()),
@@ -115,13 +127,16 @@ impl Reader {
         if event.name == "error" {
             let told = chunk.ok().and_then(|chunk| chunk.error);
             let told = told.unwrap_or_else(|| ErrorBody {
-                message: cut(data),
+                message: self.shown(data),
                 ..ErrorBody::default()
             });
             return Err(ReadError::Server(Box::new(told)));
         }
         let chunk = chunk.map_err(|error| {
-            ReadError::NotReadable(format!("a piece cannot be read, {error}: {}", cut(data)))
+            ReadError::NotReadable(format!(
+                "a piece cannot be read, {error}: {}",
+                self.shown(data)
+            ))
         })?;
         self.add(chunk)
     }
@@ -150,7 +165,10 @@ impl Reader {
             Form::Object(body) => {
                 let body = String::from_utf8_lossy(&body);
                 let chunk = Chunk::parse(&body).map_err(|error| {
-                    ReadError::NotReadable(format!("it cannot be read, {error}: {}", cut(&body)))
+                    ReadError::NotReadable(format!(
+                        "it cannot be read, {error}: {}",
+                        self.shown(&body)
+                    ))
                 })?;
                 self.is_done = true;
                 self.add(chunk)
@@ -173,7 +191,7 @@ impl Reader {
     ) -> Result<Answer, (ReadError, Box<Partial>)> {
         match self.incomplete() {
             None => Ok(self.answer.answer(fresh_id)),
-            Some(error) => Err((error, Box::new(self.answer.partial()))),
+            Some(error) => Err((error, Box::new(self.partial(fresh_id)))),
         }
     }
 
@@ -182,8 +200,8 @@ impl Reader {
             return Some(ReadError::Aborted(word.to_owned()));
         }
         if !self.answer.has_choice() {
-            let beginning = String::from_utf8_lossy(&self.beginning).into_owned();
-            return Some(ReadError::NoAnswer(beginning));
+            let beginning = String::from_utf8_lossy(&self.beginning);
+            return Some(ReadError::NoAnswer(self.shown(&beginning)));
         }
         if !self.is_finished() {
             return Some(ReadError::CutOff);
@@ -193,16 +211,17 @@ impl Reader {
     }
 
     /// What there is of it so far.
-    pub fn partial(self) -> Partial {
-        self.answer.partial()
+    pub fn partial(self, fresh_id: &mut dyn FnMut(usize) -> String) -> Partial {
+        self.answer.partial(fresh_id)
     }
-}
 
-/// The beginning of a text.
-fn cut(text: &str) -> String {
-    let end = text.floor_char_boundary(SHOWN);
-    let rest = if end < text.len() { " […]" } else { "" };
-    format!("{}{rest}", &text[..end])
+    /// The beginning of a text: redacted, then cut.
+    fn shown(&self, text: &str) -> String {
+        let text = without_keys(text, self.key.as_ref());
+        let end = text.floor_char_boundary(SHOWN);
+        let rest = if end < text.len() { " […]" } else { "" };
+        format!("{}{rest}", &text[..end])
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 
 use std::time::Duration;
 
+use super::LONGEST;
 use super::error::ChatError;
 use super::settings::Settings;
 
@@ -61,7 +62,8 @@ pub fn next(
 fn wait(settings: &Settings, asked: Option<Duration>, attempt: u32, random: f64) -> Duration {
     let random = random.clamp(0.0, 1.0);
     match asked {
-        Some(asked) if !asked.is_zero() => asked.mul_f64(1.0 + 0.1 * random),
+        // There is never time for twice the longest call; a longer wait could not even be stretched.
+        Some(asked) if !asked.is_zero() => asked.min(LONGEST * 2).mul_f64(1.0 + 0.1 * random),
         _ => {
             let doubled = 2_u32.saturating_pow(attempt.saturating_sub(1));
             let backoff = settings.backoff_first.saturating_mul(doubled);

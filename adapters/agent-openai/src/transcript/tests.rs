@@ -96,6 +96,7 @@ fn a_call_that_dangles_is_closed_as_interrupted() {
             "agent: <a><b>",
             "a: result of a",
             "b: [interrupted]",
+            "agent: Noted.",
             "user: and?"
         ]
     );
@@ -117,6 +118,7 @@ fn what_came_between_a_call_and_its_result_follows_them() {
             "user: build",
             "agent: I build.<a>",
             "a: result of a",
+            "agent: Noted.",
             "user: [Homing: told the people here: a file is missing]\n\n[Homing: a tool had answered: result of a]\n\n[Homing: a tool had answered: result of z]"
         ]
     );
@@ -260,6 +262,9 @@ fn check(messages: &[ChatMessage]) -> Result<(), String> {
             ChatMessage::User(_) => {
                 if matches!(before, Some(ChatMessage::User(_))) {
                     return Err("two of people".into());
+                }
+                if matches!(before, Some(ChatMessage::ToolResult { .. })) {
+                    return Err("a person after a result".into());
                 }
             }
             ChatMessage::Assistant(said) => {

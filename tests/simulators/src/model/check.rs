@@ -214,6 +214,7 @@ fn check_messages(body: &Map<String, Value>) -> Checked {
     ensure!(messages.is_some(), "[] is too short - 'messages'");
     let mut open: Vec<&str> = Vec::new();
     let mut said = false;
+    let mut before = "";
     for (index, message) in messages.into_iter().flatten().enumerate() {
         let Value::Object(message) = message else {
             return Err(format!("messages[{index}] is no object"));
@@ -243,6 +244,11 @@ fn check_messages(body: &Map<String, Value>) -> Checked {
             }
             "user" => {
                 only(message, &["role", "content", "name"], "a user message")?;
+                // Mistral's templates.
+                ensure!(
+                    before != "tool",
+                    "messages[{index}]: Unexpected role 'user' after role 'tool'"
+                );
                 ensure!(
                     filled(message.get("content")),
                     "messages[{index}]: the content is empty"
@@ -274,6 +280,7 @@ fn check_messages(body: &Map<String, Value>) -> Checked {
             role => return Err(format!("messages[{index}]: {role:?} is no role")),
         }
         said |= !matches!(role, "system" | "developer");
+        before = role;
     }
     ensure!(
         open.is_empty(),

@@ -79,6 +79,11 @@ fn what_some_server_would_refuse_is_refused() {
             "at the beginning",
         ),
         (
+            "/messages/5",
+            json!({"role": "user", "content": "u"}),
+            "Unexpected role 'user' after role 'tool'",
+        ),
+        (
             "/messages/5/content",
             json!(""),
             "needs content or tool_calls",
