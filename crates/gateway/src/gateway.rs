@@ -163,6 +163,7 @@ impl Gateway {
             clock: inside.clock.clone(),
             ids: inside.ids.clone(),
             workspace: inside.settings.workspace.clone(),
+            data: inside.settings.data.clone(),
             child_environment: inside.settings.child_environment.clone(),
             control: inside.settings.control.clone(),
             kill_grace: inside.settings.kill_grace,

@@ -21,6 +21,8 @@ pub struct Settings {
     pub kill_grace: Duration,
     /// Where commands run.
     pub workspace: PathBuf,
+    /// The gateway's own folder, as it is called without links: closed to tools for files.
+    pub data: Option<PathBuf>,
     /// Variables given to every child, beside the session context (OWN-22).
     pub child_environment: Vec<(String, String)>,
     /// How children reach this gateway (OWN-22).
@@ -107,6 +109,7 @@ impl Default for Settings {
             on_reset: OnReset::default(),
             kill_grace: Duration::from_secs(5),
             workspace: PathBuf::from("."),
+            data: None,
             child_environment: Vec::new(),
             control: None,
             idle_after: Duration::from_secs(60),

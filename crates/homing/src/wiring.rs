@@ -106,10 +106,9 @@ pub fn tree_limits(config: &Config) -> TreeLimits {
 }
 
 fn settings(config: &Config, folder: &Path, control: ControlAccess) -> anyhow::Result<Settings> {
-    let workspace = match &config.processes.workspace {
-        Some(path) => path.clone(),
-        None => std::env::current_dir().context("finding the current directory")?,
-    };
+    let data = folder
+        .canonicalize()
+        .with_context(|| format!("finding the data folder {}", folder.display()))?;
     Ok(Settings {
         keys: config.keys(),
         verdict: config.verdict(),
@@ -119,7 +118,8 @@ fn settings(config: &Config, folder: &Path, control: ControlAccess) -> anyhow::R
             OnReset::Kill => homing_gateway::OnReset::Kill,
         },
         kill_grace: config.processes.kill_grace,
-        workspace: existing(workspace)?,
+        workspace: existing(workspace(config)?)?,
+        data: Some(data),
         child_environment: allowed(&config.processes.environment),
         control: Some(control),
         reset: auto_reset(config)?,
@@ -146,6 +146,14 @@ fn settings(config: &Config, folder: &Path, control: ControlAccess) -> anyhow::R
         },
         ..Settings::default()
     })
+}
+
+/// Where commands run, as the settings name it; without settings here.
+pub fn workspace(config: &Config) -> anyhow::Result<PathBuf> {
+    match &config.processes.workspace {
+        Some(path) => Ok(path.clone()),
+        None => std::env::current_dir().context("finding the current directory"),
+    }
 }
 
 fn auto_reset(config: &Config) -> anyhow::Result<AutoReset> {

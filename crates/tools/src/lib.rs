@@ -125,6 +125,8 @@ pub struct Workshop {
     pub clock: Arc<dyn Clock>,
     pub ids: IdSource,
     pub workspace: std::path::PathBuf,
+    /// The gateway's own folder, as it is called without links. Tools for files do not touch it, wherever the workspace is.
+    pub data: Option<std::path::PathBuf>,
     /// Variables for every child, beside the session context (OWN-22).
     pub child_environment: Vec<(String, String)>,
     /// What lets a child act for its owner (OWN-22).

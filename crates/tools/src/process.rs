@@ -1,4 +1,7 @@
-//! Looking at processes, waiting for them, reading them, ending them. Only `wait` and `log` consume, and only for the owner (OWN-50).
+//! Looking at processes, waiting for them, reading them, ending them.
+//!
+//! **Invariant:** `wait`, `log` and `kill` consume, and only for the owner (OWN-50). A sub-agent shares its root's lineage and is not the owner of what
+//! the root or another sub-agent started: what it saw, nobody there has seen.
 
 use std::time::Duration;
 
@@ -41,7 +44,7 @@ impl SessionTools {
                 return Ok(ToolAnswer::StillRunning(view(&self.row(process).await?)));
             }
         }
-        self.consume(process, Consumption::Waited).await?;
+        self.consume(&row, Consumption::Waited).await?;
         Ok(ToolAnswer::Process(view(&self.row(process).await?)))
     }
 
@@ -64,7 +67,7 @@ impl SessionTools {
         };
         let ended = !row.state.is_live();
         if ended && chunk.from + chunk.bytes.len() as u64 >= chunk.total {
-            self.consume(process, Consumption::ReadToEnd).await?;
+            self.consume(&row, Consumption::ReadToEnd).await?;
         }
         Ok(ToolAnswer::Log {
             from: chunk.from,
@@ -109,7 +112,7 @@ impl SessionTools {
             return Ok(ToolAnswer::AlreadyEnded(view(&row)));
         }
         // Marked first: an end that comes at once is already known to be wanted (OWN-38).
-        self.consume(process, Consumption::AgentKilled).await?;
+        self.consume(&row, Consumption::AgentKilled).await?;
         self.end_tree(process).await?;
         Ok(ToolAnswer::KillAsked { process })
     }
@@ -121,7 +124,16 @@ impl SessionTools {
         }
     }
 
-    async fn consume(&self, process: ProcessId, how: Consumption) -> Result<(), ToolError> {
+    /// Whether what is seen here is seen by whoever its end would be told to.
+    pub(crate) fn takes_results_of(&self, row: &ProcessRow) -> bool {
+        self.owner.delegation.is_none() || row.owner.delegation == self.owner.delegation
+    }
+
+    async fn consume(&self, row: &ProcessRow, how: Consumption) -> Result<(), ToolError> {
+        if !self.takes_results_of(row) {
+            return Ok(());
+        }
+        let process = row.id;
         match self
             .commit(vec![Change::Consume {
                 process,

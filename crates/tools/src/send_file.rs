@@ -21,8 +21,16 @@ impl SessionTools {
                 "files are sent in answer to a person only, not by a sub-agent; name the file in your answer".into(),
             ));
         };
-        let (root, path) = (self.workshop.workspace.clone(), path.to_owned());
-        let opened = tokio::task::spawn_blocking(move || open(&root, &path, caption));
+        let (root, closed) = (self.workshop.workspace.clone(), self.workshop.data.clone());
+        let path = path.to_owned();
+        let opened = tokio::task::spawn_blocking(move || {
+            let workspace = Workspace::open(&root, closed.as_deref());
+            open(
+                &workspace.map_err(|error| error.to_string())?,
+                &path,
+                caption,
+            )
+        });
         let file = opened
             .await
             .map_err(|error| ToolError::Refused(format!("that broke off: {error}")))?
@@ -35,9 +43,8 @@ impl SessionTools {
     }
 }
 
-fn open(root: &Path, path: &Path, caption: String) -> Result<FileToSend, String> {
+fn open(workspace: &Workspace, path: &Path, caption: String) -> Result<FileToSend, String> {
     let shown = path.display().to_string();
-    let workspace = Workspace::open(root).map_err(|error| error.to_string())?;
     let file = workspace.file(&shown).map_err(|error| error.to_string())?;
     let bytes = file.metadata().map_err(|error| error.to_string())?.len();
     if bytes > LARGEST {

@@ -6,7 +6,7 @@ use homing_domain::ids::ProcessId;
 use homing_domain::process::{Ending, ProcessState};
 use homing_ports::agent::{StartCall, ToolAnswer, ToolError};
 use homing_ports::processes::{Input, OutputKeep, Program, StartRequest, TerminalSize};
-use homing_ports::store::{Change, Committed, NewProcess, ProcessKind};
+use homing_ports::store::{Change, Committed, NewProcess, ProcessKind, StoreError};
 
 use crate::{Ended, SessionTools, environment};
 
@@ -21,6 +21,9 @@ const TERMINAL: TerminalSize = TerminalSize {
 const COMMAND_LIMIT: usize = 100 * 1024;
 /// Most watch patterns of one process.
 const PATTERNS: usize = 20;
+/// First wait before a store that did not answer is asked again, and the longest: it doubles.
+const RETRY_FIRST: Duration = Duration::from_millis(250);
+const RETRY_LONGEST: Duration = Duration::from_secs(10);
 
 impl SessionTools {
     /// Past its limit a command goes on in the background, and its end is told.
@@ -46,7 +49,13 @@ impl SessionTools {
             }
         };
         match self.cancel.run_until_cancelled(waiting).await {
-            Some(Err(error)) => return Err(error),
+            // Another gateway has taken over, and the command with it.
+            Some(Err(error @ ToolError::Store(StoreError::Fenced { .. }))) => return Err(error),
+            // Nobody would wait for it any more.
+            Some(Err(error)) => {
+                self.end_tree(process).await?;
+                return Err(error);
+            }
             Some(Ok(Ended::Ended)) => {}
             Some(Ok(Ended::Moved)) => return Ok(ToolAnswer::Moved { process }),
             None => {
@@ -71,18 +80,36 @@ impl SessionTools {
         }
     }
 
-    /// Ended already is as good: then its result is the answer.
+    /// A store that does not answer is asked again: given up, the command would run on without anybody who waits for it, and its end would
+    /// never be told (OWN-60).
     async fn move_to_background(&self, process: ProcessId) -> Result<Ended, ToolError> {
-        match self
-            .commit(vec![Change::MoveToBackground { process }])
-            .await?
-        {
-            Committed::Done => {
-                self.workshop.supervision.has_moved(process);
-                Ok(Ended::Moved)
+        let mut pause = RETRY_FIRST;
+        loop {
+            match self.try_to_move(process).await {
+                Err(ToolError::Store(StoreError::Unavailable(why))) => {
+                    tracing::warn!(process.id = %process, why, "a command over its limit is not in the background yet; trying again");
+                }
+                moved => return moved,
             }
-            Committed::Unmet { .. } => Ok(self.workshop.supervision.ended(process).await),
+            let again_at = self.workshop.clock.now().plus(pause);
+            tokio::select! {
+                ended = self.workshop.supervision.ended(process) => return Ok(ended),
+                () = self.workshop.clock.sleep_until(again_at) => {}
+            }
+            pause = (pause * 2).min(RETRY_LONGEST);
         }
+    }
+
+    async fn try_to_move(&self, process: ProcessId) -> Result<Ended, ToolError> {
+        let move_it = vec![Change::MoveToBackground { process }];
+        if let Committed::Unmet { .. } = self.commit(move_it).await? {
+            // It has ended, which is as good: its result is the answer. Or it was moved, by a commit that was not answered.
+            if self.row(process).await?.kind == ProcessKind::Foreground {
+                return Ok(self.workshop.supervision.ended(process).await);
+            }
+        }
+        self.workshop.supervision.has_moved(process);
+        Ok(Ended::Moved)
     }
 
     pub(crate) async fn start(&self, call: StartCall) -> Result<ToolAnswer, ToolError> {

@@ -1,13 +1,13 @@
 //! Files beneath one folder.
 //!
-//! **Invariant:** no path leads out. The kernel resolves it (`openat2` with `RESOLVE_BENEATH`): `..` and symbolic links may be used as long as they
+//! **Invariant:** no path leads out, and none into the folder that is closed: the gateway's own. The kernel resolves it (`openat2` with `RESOLVE_BENEATH`): `..` and symbolic links may be used as long as they
 //! stay inside, and what is opened is what was checked, whoever changes the folder meanwhile. Nothing but regular files is read or written.
 //! **Absent on purpose:** protection from commands. What a shell runs is not held to the workspace.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
@@ -17,6 +17,8 @@ use rustix::io::Errno;
 #[derive(Debug)]
 pub(crate) struct Workspace {
     root: OwnedFd,
+    /// Where it really lies, without links.
+    closed: Option<PathBuf>,
 }
 
 /// Why a file cannot be used; a sentence for whoever named it.
@@ -28,6 +30,10 @@ pub(crate) enum FileError {
         "`{0}` leads out of the workspace; only files in it can be used, by paths relative to it"
     )]
     Outside(String),
+    #[error(
+        "`{0}` lies in the gateway's own data folder, which is not for tools: nothing there is read, changed or sent"
+    )]
+    Closed(String),
     #[error("there is no `{0}` in the workspace")]
     Missing(String),
     #[error("`{0}` is a folder")]
@@ -54,13 +60,16 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY);
 
 impl Workspace {
-    pub fn open(root: &Path) -> Result<Self, FileError> {
-        rustix::fs::openat(CWD, root, FOLDER, Mode::empty())
-            .map(|root| Self { root })
-            .map_err(|error| FileError::Other {
-                path: "the workspace".into(),
-                why: io::Error::from(error).to_string(),
-            })
+    /// All of `closed` is refused, by whatever name. A workspace that lies in there was put there on purpose, and is open.
+    pub fn open(root: &Path, closed: Option<&Path>) -> Result<Self, FileError> {
+        let here = |error: io::Error| other("the workspace", error);
+        let real = root.canonicalize().map_err(here)?;
+        let closed = closed
+            .filter(|closed| closed == &real || !real.starts_with(closed))
+            .map(Path::to_path_buf);
+        let root = rustix::fs::openat(CWD, root, FOLDER, Mode::empty())
+            .map_err(|error| here(error.into()))?;
+        Ok(Self { root, closed })
     }
 
     /// A regular file, to read.
@@ -181,10 +190,24 @@ impl Workspace {
             match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), how) {
                 // Something was renamed while the kernel looked; it could not be sure.
                 Err(Errno::AGAIN) => {}
-                opened => return opened.map_err(|error| refused(&shown, error)),
+                Err(error) => return Err(refused(&shown, error)),
+                Ok(opened) if self.is_closed(&opened)? => return Err(FileError::Closed(shown)),
+                Ok(opened) => return Ok(opened),
             }
         }
         Err(refused(&shown, Errno::AGAIN))
+    }
+
+    /// Whether it lies in the folder that is closed. Asked of what was opened: a name may be a link, or mean something else by now.
+    pub fn is_closed(&self, opened: &impl AsRawFd) -> Result<bool, FileError> {
+        let Some(closed) = &self.closed else {
+            return Ok(false);
+        };
+        let name = format!("/proc/self/fd/{}", opened.as_raw_fd());
+        match std::fs::read_link(&name) {
+            Ok(real) => Ok(real.starts_with(closed)),
+            Err(error) => Err(other(&name, error)),
+        }
     }
 }
 
@@ -270,7 +293,7 @@ mod tests {
         symlink(folder.path(), root.join("up")).unwrap();
         symlink("sub/a", root.join("in")).unwrap();
         Stage {
-            workspace: Workspace::open(&root).unwrap(),
+            workspace: Workspace::open(&root, None).unwrap(),
             folder,
         }
     }
@@ -317,6 +340,56 @@ mod tests {
             b"secret"
         );
         assert_eq!(std::fs::read_dir(stage.folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_is_closed_is_refused_by_whatever_name() {
+        let stage = stage();
+        let root = stage.folder.path().canonicalize().unwrap().join("work");
+        std::fs::create_dir_all(root.join("data/run")).unwrap();
+        std::fs::write(root.join("data/homing.db"), "rows").unwrap();
+        std::fs::write(root.join("data/run/log"), "output").unwrap();
+        std::fs::create_dir(root.join("database")).unwrap();
+        symlink("data", root.join("folder-link")).unwrap();
+        symlink("data/homing.db", root.join("file-link")).unwrap();
+        let workspace = Workspace::open(&root, Some(&root.join("data"))).unwrap();
+        let closed = |answer: Result<(), FileError>| matches!(answer, Err(FileError::Closed(_)));
+        for path in [
+            "data/homing.db",
+            "./sub/../data/homing.db",
+            "data/run/log",
+            "folder-link/homing.db",
+            "file-link",
+        ] {
+            assert!(closed(workspace.read(path, 100).map(drop)), "read {path}");
+        }
+        for path in [
+            "data/homing.db",
+            "data/new",
+            "data/made/new",
+            "folder-link/run/made/new",
+        ] {
+            let made = workspace.make_folders(path);
+            assert!(
+                closed(made.and_then(|()| workspace.replace(path, b"x"))),
+                "{path}"
+            );
+            assert!(
+                closed(workspace.replace(path, b"x")) || path.contains("made"),
+                "{path}"
+            );
+        }
+        for path in ["data", "data/run", "folder-link"] {
+            assert!(closed(workspace.folder(path).map(drop)), "{path}");
+        }
+        assert_eq!(std::fs::read(root.join("data/homing.db")).unwrap(), b"rows");
+        assert_eq!(std::fs::read_dir(root.join("data")).unwrap().count(), 2);
+        // What only begins like it is open, and so is a workspace that was put in there.
+        workspace.replace("database/a", b"x").unwrap();
+        let inner = Workspace::open(&root.join("data/run"), Some(&root.join("data"))).unwrap();
+        assert_eq!(inner.read("log", 100).unwrap(), b"output");
+        let same = Workspace::open(&root.join("data"), Some(&root.join("data"))).unwrap();
+        assert!(closed(same.read("homing.db", 100).map(drop)));
     }
 
     #[test]

@@ -18,7 +18,11 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
             return Ok(Outcome::reply("I am not waiting for a command right now. `!bg COMMAND` starts one in the background."));
         };
         let live = call.inside.store.live_processes(current.lineage).await?;
-        let waited_for = live.iter().rev().find(|process| process.kind == ProcessKind::Foreground);
+        // A sub-agent's commands carry this lineage, too, and I am not the one who waits for them.
+        let waited_for = live
+            .iter()
+            .rev()
+            .find(|process| process.kind == ProcessKind::Foreground && process.owner.delegation.is_none());
         let Some(process) = waited_for else {
             return Ok(Outcome::reply("I am at your message, but not waiting for a command."));
         };

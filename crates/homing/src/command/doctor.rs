@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{block_on, print, reader};
 use crate::arguments::{CheckedPlatform, Doctor};
 use crate::data;
-use crate::wiring::tree_limits;
+use crate::wiring::{self, tree_limits};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub fn run(arguments: &Doctor) -> anyhow::Result<ExitCode> {
         trees(folder, arguments.config.as_deref()),
         open_files(),
         folder_mode(folder),
+        workspace(folder, arguments.config.as_deref()),
     ];
     findings.extend(arguments.config.as_deref().map(settings));
     findings.push(store(folder));
@@ -73,10 +74,7 @@ fn trees(folder: &Path, config: Option<&Path>) -> Finding {
         .then(|| homing_processes::trees_of(folder))
         .flatten()
         .unwrap_or_else(homing_processes::trees);
-    // Settings that cannot be read are another line's to report.
-    let wanted = config
-        .and_then(|path| fs::read_to_string(path).ok())
-        .and_then(|text| Config::parse(&text).ok())
+    let wanted = read(config)
         .map(|config| tree_limits(&config))
         .unwrap_or_default();
     let unenforced = trees.not_enforced(wanted);
@@ -90,6 +88,12 @@ fn trees(folder: &Path, config: Option<&Path>) -> Finding {
         what,
         said,
     }
+}
+
+/// Settings that cannot be read are another line's to report.
+fn read(config: Option<&Path>) -> Option<Config> {
+    let text = fs::read_to_string(config?).ok()?;
+    Config::parse(&text).ok()
 }
 
 fn running(folder: &Path) -> bool {
@@ -151,6 +155,49 @@ fn folder_mode(folder: &Path) -> Finding {
                 folder.display()
             )),
         },
+    }
+}
+
+/// Whether what the gateway keeps is in the way of the commands that it runs.
+fn workspace(data: &Path, config: Option<&Path>) -> Finding {
+    let what = "workspace";
+    let note = |said: String| Finding {
+        grade: Grade::Note,
+        what,
+        said,
+    };
+    let named = match wiring::workspace(&read(config).unwrap_or_default()) {
+        Ok(named) => named,
+        Err(error) => return note(format!("{error:#}")),
+    };
+    let workspace = match named.canonicalize() {
+        Ok(workspace) => workspace,
+        Err(error) => return note(format!("{}: {error}", named.display())),
+    };
+    // One that is not there yet would be made under this name.
+    let data = data
+        .canonicalize()
+        .or_else(|_| std::path::absolute(data))
+        .unwrap_or_else(|_| data.to_owned());
+    if data.starts_with(&workspace) {
+        return note(format!(
+            "the data folder {} lies in the workspace {}: tools for files do not touch it, but commands can; \
+             name another folder as `processes.workspace`, or with --data",
+            data.display(),
+            workspace.display()
+        ));
+    }
+    if workspace.starts_with(&data) {
+        return note(format!(
+            "the workspace {} lies in the data folder {}; name a folder elsewhere as `processes.workspace`",
+            workspace.display(),
+            data.display()
+        ));
+    }
+    Finding {
+        grade: Grade::Fine,
+        what,
+        said: format!("{}, apart from the data folder", workspace.display()),
     }
 }
 
@@ -271,6 +318,31 @@ mod tests {
             let told = ", but `processes.memory_max` is not enforced: ";
             assert!(limited.said.contains(told), "{}", limited.said);
         }
+    }
+
+    #[test]
+    fn a_data_folder_within_reach_of_commands_is_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("work/data/inner")).unwrap();
+        std::os::unix::fs::symlink("work/data", root.join("link")).unwrap();
+        let settings = root.join("homing.toml");
+        let looked = |name: &str, data: &str| {
+            let path = root.join(name);
+            let text = format!("[processes]\nworkspace = \"{}\"\n", path.display());
+            fs::write(&settings, text).unwrap();
+            workspace(&root.join(data), Some(&settings))
+        };
+        for data in ["work/data", "link", "work/absent", "work"] {
+            let finding = looked("work", data);
+            assert!(finding.grade == Grade::Note, "{data}: {}", finding.said);
+            assert!(finding.said.contains("lies in the workspace"), "{data}");
+        }
+        let finding = looked("work/data/inner", "link");
+        assert!(finding.said.contains("lies in the data folder"));
+        let finding = looked("work", "data");
+        assert!(finding.grade == Grade::Fine, "{}", finding.said);
+        assert!(looked("nowhere", "data").grade == Grade::Note);
     }
 
     #[test]

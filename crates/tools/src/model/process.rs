@@ -104,9 +104,20 @@ impl SessionTools {
                 self.write_looked_at(process, given).await?
             }
             "close" => self.close_input(process).await?,
-            _ => self.kill(process).await?,
+            _ => return self.model_kill(process).await,
         };
         Ok(self.said(answer))
+    }
+
+    async fn model_kill(&self, process: ProcessId) -> Called {
+        let told = match self.takes_results_of(&self.row(process).await?) {
+            true => "nothing more is told of it",
+            false => "its end is told to the conversation",
+        };
+        Ok(match self.kill(process).await? {
+            ToolAnswer::KillAsked { process } => format!("{process} was asked to end; {told}"),
+            other => self.said(other),
+        })
     }
 
     /// By its id, or by the last characters of it.
@@ -160,9 +171,6 @@ impl SessionTools {
                 format!("bytes {from} to {to} of {total}{more}; it {state}\n{shown}")
             }
             ToolAnswer::Done => "done".to_owned(),
-            ToolAnswer::KillAsked { process } => {
-                format!("{process} was asked to end; nothing more is told of it")
-            }
             other => format!("{other:?}"),
         }
     }

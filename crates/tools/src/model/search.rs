@@ -14,6 +14,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags};
 use super::arguments::{Arguments, Kind, optional, required};
 use super::{Called, Tool};
 use crate::SessionTools;
+use crate::workspace::Workspace;
 
 const TIME: Duration = Duration::from_secs(10);
 const FILES: usize = 50_000;
@@ -86,6 +87,7 @@ impl SessionTools {
                 folder => format!("{folder}/"),
             };
             let mut search = Search {
+                workspace,
                 wanted,
                 glob,
                 limit,
@@ -101,7 +103,8 @@ impl SessionTools {
     }
 }
 
-struct Search {
+struct Search<'a> {
+    workspace: &'a Workspace,
     wanted: Regex,
     glob: Option<Regex>,
     limit: usize,
@@ -112,8 +115,11 @@ struct Search {
     stopped: Option<&'static str>,
 }
 
-impl Search {
+impl Search<'_> {
     fn folder(&mut self, folder: OwnedFd, prefix: &str, depth: usize) {
+        if self.workspace.is_closed(&folder) != Ok(false) {
+            return;
+        }
         let Ok(entries) = Dir::read_from(&folder) else {
             return;
         };
