@@ -84,10 +84,12 @@ fn mention(message: &Message, entity: &MessageEntity, me: &Me) -> Option<std::op
 fn without_mentions(message: &Message, me: &Me) -> String {
     let whole = message.text.as_str();
     let (mut from, mut to) = (0, whole.len());
+    // Whoever writes the entities may have them overlap.
+    let is_blank = |gap: Option<&str>| gap.is_some_and(|gap| gap.trim().is_empty());
     let mut ranges: Vec<_> = mentions(message, me).collect();
     ranges.sort_by_key(|range| range.start);
     for range in &ranges {
-        if whole[from..range.start].trim().is_empty() && range.end <= to {
+        if is_blank(whole.get(from..range.start)) && range.end <= to {
             from = range.end;
             let rest = &whole[from..];
             let after = rest.trim_start_matches([',', ':']);
@@ -95,7 +97,7 @@ fn without_mentions(message: &Message, me: &Me) -> String {
         }
     }
     for range in ranges.iter().rev() {
-        if range.start >= from && whole[range.end..to].trim().is_empty() {
+        if range.start >= from && is_blank(whole.get(range.end..to)) {
             to = range.start;
         }
     }
