@@ -196,7 +196,7 @@ pub(crate) enum Effect {
     AbandonCompression,
     Kill(ProcessId),
     CancelDelegation(DelegationId),
-    /// A foreground command has moved to the background.
+    /// A process is in the background from now on, and its end is told.
     Moved(ProcessId),
     /// Another conversation's dead letter is told once more, there.
     TellAgain {

@@ -1,5 +1,6 @@
 //! The checks, by subject.
 
+pub mod adoption;
 pub mod agents;
 pub mod approvals;
 pub mod commits;

@@ -70,7 +70,8 @@ macro_rules! with_every_check {
             work::exit_and_notification_are_one_commit
             work::only_the_owners_lineage_consumes_and_only_once
             work::a_stop_that_came_to_nothing_is_taken_back
-            work::adoption_changes_the_owner_clears_consumption_and_takes_what_was_not_told
+            adoption::adoption_changes_the_owner_clears_consumption_and_takes_what_was_not_told
+            adoption::what_is_adopted_tells_its_end_and_is_in_the_background
             work::live_processes_are_of_a_lineage_and_ended_ones_come_last
             work::an_id_is_found_by_its_last_characters
             work::a_delegation_ends_once

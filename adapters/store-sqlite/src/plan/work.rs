@@ -94,14 +94,16 @@ impl Plan {
     }
 
     /// The new owner's conversation is the one that commits: where `/adopt` was typed. What the process has not told yet goes along, what was
-    /// dropped or consumed included, so that it can be taken back there (OWN-42); what was told stays where it was told.
+    /// dropped or consumed included, so that it can be taken back there (OWN-42); what was told stays where it was told. Its end is told, and
+    /// nobody waits for it any more.
     pub(super) fn adopt(&mut self, process: ProcessId, owner: &Owner) {
         self.only_in(owner.conversation);
         let mut values = values![owner.conversation, owner.session, owner.lineage];
         values.push(json(&owner.origin));
         values.extend(values![owner.window, owner.delegation, process]);
         self.one(
-            "UPDATE processes SET conversation = ?, session = ?, lineage = ?, origin = ?, window = ?, delegation = ?, consumed = NULL WHERE id = ?",
+            "UPDATE processes SET conversation = ?, session = ?, lineage = ?, origin = ?, window = ?, delegation = ?, consumed = NULL, notify = 1, \
+             kind = CASE WHEN kind = 'foreground' AND ended_at IS NULL THEN 'task' ELSE kind END WHERE id = ?",
             values,
         );
         self.step(

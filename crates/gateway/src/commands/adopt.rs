@@ -5,9 +5,10 @@ use homing_domain::ids::NotificationId;
 use homing_domain::notification::{Kind, State};
 use homing_domain::owner::Owner;
 use homing_domain::process::ProcessState;
-use homing_ports::store::{Change, NotificationRow, ProcessRow, Source, StoreError};
+use homing_domain::session::Current;
+use homing_ports::store::{Change, NotificationRow, ProcessKind, ProcessRow, Source, StoreError};
 
-use super::{Call, Command, Outcome, Step};
+use super::{Call, Command, Effect, Outcome, Running, Step};
 
 pub(super) const COMMAND: Command = Command {
     name: "adopt",
@@ -30,12 +31,8 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
                 "There is no session to adopt it yet. Write something first.",
             ));
         };
-        // The same session, and the same window to tell it in: there is nothing to override.
-        if process.owner.lineage == current.lineage && process.owner.window == call.inbound.window {
-            return Ok(Outcome::reply(format!(
-                "{} reports to this session already.",
-                process.id
-            )));
+        if let Some(needless) = is_needless(call, current, &process) {
+            return Ok(Outcome::reply(needless));
         }
         let owner = Owner {
             conversation: call.row.id,
@@ -64,10 +61,50 @@ fn run<'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, StoreError>> {
         Ok(Outcome::Step(Step {
             reply: format!("{} reports to this session now.", process.id),
             changes,
-            effects: Vec::new(),
+            effects: moved(&process),
         }))
     }
     .boxed()
+}
+
+/// What already comes to this session, as the sentence that says so.
+fn is_needless(call: &Call<'_>, current: Current, process: &ProcessRow) -> Option<String> {
+    if process.owner.lineage != current.lineage {
+        return None;
+    }
+    let (id, in_foreground) = (process.id, process.kind == ProcessKind::Foreground);
+    if in_foreground && process.state.is_live() {
+        return Some(waited_for(call, process));
+    }
+    // Another window is another place to tell it in.
+    let same_window = process.owner.window == call.inbound.window;
+    // Of a command that somebody waited for, the result was the answer. Of any other that was started to end silently, there was none.
+    let is_told = process.notify || in_foreground;
+    (same_window && is_told).then(|| format!("{id} reports to this session already."))
+}
+
+/// To take it from whoever waits for it is what `/background` is for.
+fn waited_for(call: &Call<'_>, process: &ProcessRow) -> String {
+    let id = process.id;
+    match (process.owner.delegation, &call.running) {
+        (Some(_), _) => format!(
+            "A sub-agent of this session waits for {id}: what comes of it is part of its result."
+        ),
+        (None, Some(Running::Foreground { .. })) => format!(
+            "I am waiting for {id} myself: its result is part of my answer. /background lets it go on without me."
+        ),
+        (None, Some(Running::Background { .. }) | None) => {
+            format!("I am waiting for {id} myself: its result is part of what I say next.")
+        }
+    }
+}
+
+/// Whoever waits for it in the session that is left goes on without it, and its end is told, however silently it was started.
+fn moved(process: &ProcessRow) -> Vec<Effect> {
+    match process.state.is_live() {
+        true => vec![Effect::Moved(process.id)],
+        false => Vec::new(),
+    }
 }
 
 /// A settled notification stays as it is; what it was about is told anew if the process has ended and nothing about its end is open.

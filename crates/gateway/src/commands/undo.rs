@@ -120,6 +120,10 @@ fn busy(call: &Call<'_>) -> Option<&'static str> {
         (Some(Running::Background { .. }), _) => {
             Some("I am telling a result; try again in a moment.")
         }
+        // Commands overtake messages. The last exchange is the one that has not begun yet, and not what would be found.
+        (None, false) if !call.waiting.is_empty() => Some(
+            "There is a message that is not answered yet. Wait for its answer, then try again; nothing was changed.",
+        ),
         (None, false) => None,
     }
 }

@@ -171,7 +171,8 @@ pub enum Change {
     NotStopped {
         process: ProcessId,
     },
-    /// `/adopt`: another owner, and an earlier consumption no longer counts (OWN-42).
+    /// `/adopt`: another owner, and an earlier consumption no longer counts (OWN-42). Its end is told whatever it was started with; a foreground
+    /// command that lives goes on in the background.
     Adopt {
         process: ProcessId,
         owner: Owner,

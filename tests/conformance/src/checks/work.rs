@@ -1,7 +1,7 @@
-//! Processes and delegations (OWN-20, 24, 42, 44, 91).
+//! Processes and delegations (OWN-20, 24, 44, 91).
 
 use homing_domain::ids::*;
-use homing_domain::notification::{Kind, State};
+use homing_domain::notification::Kind;
 use homing_domain::process::{Consumption, Ending, LostReason, ProcessState};
 use homing_domain::session::Current;
 use homing_domain::time::Timestamp;
@@ -251,98 +251,6 @@ pub async fn a_stop_that_came_to_nothing_is_taken_back(place: &dyn Place) {
     assert_eq!(marked(ended).await, Some(Consumption::PersonKilled));
     let theirs = scene.neighbour("2").await.process().await;
     scene.unmet(Change::NotStopped { process: theirs }).await;
-}
-
-/// OWN-42
-pub async fn adoption_changes_the_owner_clears_consumption_and_takes_what_was_not_told(
-    place: &dyn Place,
-) {
-    let scene = Scene::at(place).await;
-    let other = scene.neighbour("2").await;
-    let (process, dropped) = scene.notification().await;
-    let add = |id, kind, sequence| Change::AddNotification {
-        notification: id,
-        source: Source::Process(process),
-        kind,
-        sequence,
-        content: String::new(),
-        more: 0,
-    };
-    let (held, told): (NotificationId, NotificationId) = (scene.id(), scene.id());
-    let lineage = scene.current.lineage;
-    scene
-        .done(vec![
-            add(held, Kind::Matched, 0),
-            add(told, Kind::Matched, 1),
-            scene.decide(held, State::Pending, State::Held),
-            scene.decide(told, State::Pending, State::Noticed),
-            scene.decide(dropped, State::Pending, State::Dropped),
-            Change::Consume {
-                process,
-                lineage,
-                how: Consumption::Waited,
-            },
-        ])
-        .await;
-    other
-        .unmet(Change::Adopt {
-            process: scene.id(),
-            owner: other.owner(),
-        })
-        .await;
-    other
-        .unmet(Change::Adopt {
-            process,
-            owner: scene.owner(),
-        })
-        .await;
-    other
-        .done(vec![
-            Change::Adopt {
-                process,
-                owner: other.owner(),
-            },
-            other.decide(dropped, State::Dropped, State::Pending),
-        ])
-        .await;
-    let row = scene.store.process(process).await.unwrap().unwrap();
-    assert_eq!((row.owner, row.consumed), (other.owner(), None));
-    let open = scene
-        .store
-        .open_notifications(other.conversation)
-        .await
-        .unwrap();
-    assert_eq!(
-        open.iter()
-            .map(|one| one.notification.id)
-            .collect::<Vec<_>>(),
-        [dropped, held]
-    );
-    assert!(open.iter().all(|one| one.owner == Some(other.owner())));
-    assert!(
-        scene
-            .store
-            .open_notifications(scene.conversation)
-            .await
-            .unwrap()
-            .is_empty()
-    );
-    // What was told stays where it was told.
-    let stays = scene
-        .store
-        .notifications(scene.conversation, 10)
-        .await
-        .unwrap();
-    assert_eq!(stays.iter().map(|row| row.id).collect::<Vec<_>>(), [told]);
-    // The old owner is a stranger now.
-    scene
-        .unmet(Change::Consume {
-            process,
-            lineage,
-            how: Consumption::Waited,
-        })
-        .await;
-    assert_eq!(other.state(dropped).await, State::Pending);
 }
 
 pub async fn live_processes_are_of_a_lineage_and_ended_ones_come_last(place: &dyn Place) {
