@@ -76,17 +76,21 @@ fn supervise(
             return Err(failed(io::Error::other(why)));
         }
         Answer::None => {
-            // It was killed. If `started` is there, the program may have been executed: then its fate tells the rest.
-            child.reap();
+            // It was killed. If `started` is there, the program may have been executed: then its fate tells the rest, and it is not reaped before
+            // it is watched: its end is what makes anybody look.
             match folder.started() {
                 Ok(Some(started)) => started,
                 Ok(None) => {
+                    child.reap();
                     remove(folder.path());
                     return Err(failed(io::Error::other(
                         "it was killed while it was starting",
                     )));
                 }
-                Err(error) => return Err(failed(io::Error::other(error))),
+                Err(error) => {
+                    child.reap();
+                    return Err(failed(io::Error::other(error)));
+                }
             }
         }
     };

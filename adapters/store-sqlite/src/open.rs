@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0002_platforms_and_agents.sql"),
     include_str!("../../../migrations/sqlite/0003_questions_of_sub_agents.sql"),
     include_str!("../../../migrations/sqlite/0004_read_and_not_told.sql"),
+    include_str!("../../../migrations/sqlite/0005_old_letters.sql"),
 ];
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 /// `HOMG` in the file's header says whose file it is.

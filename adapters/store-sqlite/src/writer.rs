@@ -352,14 +352,10 @@ impl Writer {
         }
     }
 
-    /// Ids sort by age, so the oldest rows are found without an index of their own.
     async fn clean(&mut self, clean: Clean) -> StoreResult<u64> {
         self.begin().await?;
         let mut removed = 0;
-        for sql in [
-            "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id < ? AND settled_at IS NOT NULL ORDER BY id LIMIT ?)",
-            "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE id < ? AND finished_at IS NOT NULL ORDER BY id LIMIT ?)",
-        ] {
+        for sql in CLEAN {
             let done = sqlx::query(sql)
                 .bind(clean.below)
                 .bind(clean.limit)
@@ -389,6 +385,12 @@ impl Writer {
             .map_err(|error| unavailable("closing", &error))
     }
 }
+
+/// Ids sort by age, so the oldest rows are found without an index of their own.
+pub(crate) const CLEAN: [&str; 2] = [
+    "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id < ? AND settled_at IS NOT NULL ORDER BY id LIMIT ?)",
+    "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE id < ? AND finished_at IS NOT NULL ORDER BY id LIMIT ?)",
+];
 
 #[derive(Debug, Clone, Copy)]
 enum Run {

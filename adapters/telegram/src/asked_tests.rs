@@ -131,3 +131,36 @@ fn entities_that_lie_are_none() {
     ]});
     assert_eq!(asked(&said("😀 hello", more), &me(), true), Asked::No);
 }
+
+/// Whoever composes a message chooses its entities: they may touch, overlap, and come in any order.
+fn named_at(text: &str, ranges: &[(usize, usize)]) -> Message {
+    let us = json!({"id": 99, "is_bot": true, "first_name": "Us"});
+    let entity = |(offset, length): &(usize, usize)| json!({"type": "text_mention", "offset": offset, "length": length, "user": us});
+    let entities: Vec<Value> = ranges.iter().map(entity).collect();
+    said(text, json!({"entities": entities}))
+}
+
+#[test]
+fn names_that_touch_or_overlap_are_taken_off_as_far_as_they_go() {
+    for (text, ranges, left) in [
+        ("@us_bot, hello", vec![(0, 7), (7, 7)], "hello"),
+        ("Us Us hello", vec![(0, 5), (3, 2)], "hello"),
+        ("hello Us Us", vec![(6, 5), (6, 2)], "hello"),
+        ("hello Us Us", vec![(6, 3), (8, 3)], "hello"),
+    ] {
+        let text = without_mentions(&named_at(text, &ranges), &me());
+        assert!(text.contains(left), "{ranges:?}: {text:?}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_entities_end_the_reading(
+        text in "[a,: 😀é]{0,12}",
+        ranges in proptest::collection::vec((0_usize..14, 1_usize..14), 0..5),
+    ) {
+        let message = named_at(&text, &ranges);
+        let left = without_mentions(&message, &me());
+        proptest::prop_assert!(text.contains(&left));
+    }
+}

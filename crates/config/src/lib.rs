@@ -246,6 +246,14 @@ impl Config {
             let problem = "there is no home to send them to; set `notifications.home` to a session key, or `unaddressed = \"drop\"`";
             return impossible("notifications.unaddressed", "\"home\"".into(), problem);
         }
+        if self.sessions.daily_at > 23 {
+            let problem = "an hour is 0 to 23; midnight is 0";
+            return impossible(
+                "sessions.daily_at",
+                self.sessions.daily_at.to_string(),
+                problem,
+            );
+        }
         if let Some(name) = self
             .processes
             .environment

@@ -205,3 +205,22 @@ fn an_answers_limit_is_called_as_the_server_wants_it() {
         "{error}"
     );
 }
+
+#[test]
+fn an_hour_that_no_day_has_is_refused() {
+    let parse = |hour: u8| {
+        Config::parse(&format!(
+            "[sessions]\nreset = \"daily\"\ndaily_at = {hour}\n"
+        ))
+    };
+    for hour in [0, 4, 23] {
+        assert_eq!(parse(hour).unwrap().sessions.daily_at, hour);
+    }
+    for hour in [24, 200] {
+        let error = parse(hour).unwrap_err().to_string();
+        assert!(
+            error.contains("daily_at") && error.contains("midnight is 0"),
+            "{error}"
+        );
+    }
+}

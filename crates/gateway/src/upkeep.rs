@@ -103,9 +103,11 @@ fn last_time_it_was(hour: u8, zone: &TimeZone, now: Timestamp) -> Option<Timesta
     let here: ZonedDateTime = jiff::Timestamp::from_millisecond(now.millis())
         .ok()?
         .to_zoned_datetime(zone.clone());
+    // An hour that no day has is no moment: `at` would end the program.
+    let hour = jiff::civil::Time::new(i8::try_from(hour).ok()?, 0, 0, 0).ok()?;
     let at = |day: &ZonedDateTime| {
         day.date()
-            .at(i8::try_from(hour).ok()?, 0, 0, 0)
+            .to_datetime(hour)
             .to_zoned_datetime(zone.clone())
             .ok()
     };
@@ -212,6 +214,10 @@ mod tests {
         assert_eq!(last("2026-07-01T02:00:00Z"), moment("2026-07-01T02:00:00Z"));
         // The night in which the clocks go forward at two has no half past two; four is there.
         assert_eq!(last("2026-03-29T02:00:00Z"), moment("2026-03-29T02:00:00Z"));
+        for no_hour in [24, 127, 255] {
+            let now = moment("2026-11-29T12:00:00Z");
+            assert_eq!(last_time_it_was(no_hour, &berlin, now), None);
+        }
     }
 
     #[test]

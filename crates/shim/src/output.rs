@@ -65,6 +65,7 @@ impl Writer {
         while !rest.is_empty() {
             let written = self.append_some(rest).unwrap_or_else(|_| {
                 self.close();
+                self.remove_old();
                 rest.len()
             });
             self.total += written as u64;
@@ -119,10 +120,18 @@ impl Writer {
         })
     }
 
+    /// One that nothing could be written into is not kept: on a full disk every read of the program's output would leave another.
     fn close(&mut self) {
-        if let Some(current) = self.current.take() {
-            self.closed
-                .push_back((current.start, current.start + current.length));
+        match self.current.take() {
+            Some(current) if current.length == 0 => {
+                // Cannot be removed: then it stays, and is empty.
+                let _ = fs::remove_file(self.folder.file(&name(current.start)));
+            }
+            Some(current) => {
+                let end = current.start + current.length;
+                self.closed.push_back((current.start, end));
+            }
+            None => {}
         }
     }
 
@@ -353,5 +362,24 @@ mod tests {
                 total: 19
             }
         );
+    }
+
+    /// A device that is always full stands for the disk: the segment is there, and takes nothing.
+    #[test]
+    fn a_full_disk_leaves_no_segment_for_each_refusal() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::new(directory.path());
+        let mut writer = Writer::new(folder.clone(), 10_000, 40_000);
+        writer.append(b"before");
+        let kept = segments(&folder).unwrap().len();
+        for _ in 0..100 {
+            writer.close();
+            let mut current = writer.begin().unwrap();
+            current.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+            writer.current = Some(current);
+            writer.append(b"refused");
+        }
+        assert_eq!(writer.total(), 6 + 100 * 7);
+        assert_eq!(segments(&folder).unwrap().len(), kept);
     }
 }

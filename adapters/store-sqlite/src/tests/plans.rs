@@ -108,6 +108,19 @@ async fn a_global_query_walks_a_partial_index_or_stops_at_a_limit() {
     end(connection).await;
 }
 
+/// What refers to a removed row is asked of each of them.
+#[tokio::test]
+async fn removing_old_rows_scans_nothing() {
+    let place = place();
+    let mut connection = raw_fresh(&place).await;
+    for sql in crate::writer::CLEAN {
+        let plan = explain(&mut connection, sql).await;
+        let scans = plan.iter().any(|line| line.starts_with("SCAN"));
+        assert!(!scans, "{sql}\n{plan:#?}");
+    }
+    end(connection).await;
+}
+
 #[tokio::test]
 async fn a_write_finds_its_rows_by_id() {
     let place = place();
