@@ -96,3 +96,74 @@ async fn a_question_that_is_asked_again_finds_the_result_that_came_home_since() 
         .sent("Taken out: “nothing since” and what followed. Files and processes")
         .await;
 }
+
+/// Written so that one look finds all of it: the store does not answer the look at the first.
+async fn written_together(stage: &mut Stage, texts: &[&str]) {
+    for (place, text) in texts.iter().enumerate() {
+        if place == 0 {
+            // Storing it is the first operation, looking is the second.
+            stage.store.fail_one(2);
+        }
+        stage.write(HERE, text).await;
+        while stage.store.is_to_fail() {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    }
+}
+
+async fn two_exchanges(stage: &mut Stage) {
+    for text in ["one", "two"] {
+        stage.write(HERE, text).await;
+        stage.asked().await.say(&format!("as you wish: {text}"));
+        stage.sent(&format!("as you wish: {text}")).await;
+    }
+    stage.quiet().await;
+}
+
+async fn pass_until_sent(stage: &Stage, text: &str) {
+    stage
+        .pass_until(text, |events| {
+            let is_sent = super::stage::sends(events)
+                .iter()
+                .any(|sent| sent.text.contains(text));
+            is_sent.then_some(())
+        })
+        .await;
+}
+
+// A backlog after a restart, or a store that hesitates: commands are carried out before messages.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_taken_out_while_a_message_before_it_is_not_answered() {
+    for command in ["/undo", "/retry"] {
+        let mut stage = Stage::set().await;
+        two_exchanges(&mut stage).await;
+        written_together(&mut stage, &["three", command]).await;
+        pass_until_sent(&stage, "not answered yet").await;
+        let asked = stage.asked().await;
+        assert_eq!(asked.text(), "three");
+        asked.say("as you wish: three");
+        stage.sent("as you wish: three").await;
+        stage.quiet().await;
+        let asked: Vec<String> = known(&stage)
+            .await
+            .into_iter()
+            .filter(|(role, _)| *role == Role::Person)
+            .map(|(_, text)| text)
+            .collect();
+        assert_eq!(asked, ["one", "two", "three"], "{command}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asking_again_twice_at_once_asks_again_once() {
+    let mut stage = Stage::set().await;
+    two_exchanges(&mut stage).await;
+    written_together(&mut stage, &["/retry", "/retry"]).await;
+    pass_until_sent(&stage, "not answered yet").await;
+    let asked = stage.asked().await;
+    assert_eq!(asked.text(), "two");
+    asked.say("again");
+    stage.sent("again").await;
+    stage.quiet().await;
+    assert_eq!(known(&stage).await.len(), 4);
+}
