@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod adopting;
 mod attachments;
 mod choices;
 mod hiccups;
